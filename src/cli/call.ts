@@ -1,0 +1,49 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { sanitise } from "../model/text.ts";
+import { ask } from "./ask.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `agentcards call TOOL [JSON]` */
+export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {
+  const { terminal } = context;
+  const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
+    method: "call",
+    params: { tool, arguments: parseArguments(given) },
+    onProgress: ({ message, progress, total }) => {
+      if (terminal.isTerminal) {
+        terminal.err(`${sanitise(String(message ?? `${progress}${total ? ` of ${total}` : ""}`))}\n`);
+      }
+    },
+  });
+  const failed = result.isError === true;
+  if (context.json) terminal.out(JSON.stringify(result) + "\n");
+  else {
+    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    (failed ? terminal.err : terminal.out)(sanitise(text) + "\n");
+    const media = Array.isArray(result.content)
+      ? result.content.filter((block) => isObject(block) && block.type !== "text")
+      : [];
+    if (media.length) terminal.err(`(and ${media.map((block) => block.type).join(", ")}; --json shows it)\n`);
+  }
+  return failed ? 1 : 0;
+}
+
+export interface CallContext {
+  readonly json?: boolean;
+  readonly terminal: Terminal;
+}
+
+function parseArguments(given: string | undefined): Record<string, unknown> {
+  if (given === undefined) return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(given);
+  } catch (cause) {
+    throw new AgentCardsError("USAGE", `The arguments are not JSON: ${messageOf(cause)}`, {
+      hint: `Quote them for the shell, for example: '{"path": "README.md"}'`,
+    });
+  }
+  if (isObject(parsed)) return parsed;
+  throw new AgentCardsError("USAGE", "The arguments must be a JSON object");
+}

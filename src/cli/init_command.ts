@@ -1,0 +1,48 @@
+import { locateHome } from "../config/home.ts";
+import { TOOLS } from "../gateway/tools/all.ts";
+import { INSTRUCTIONS } from "../gateway/mcp_server.ts";
+import { tokens } from "../model/text.ts";
+import { ask } from "./ask.ts";
+import { confirm } from "./confirm.ts";
+import { init } from "./init.ts";
+import type { InitOptions, ProbeResult } from "./init_io.ts";
+import { ownProgram } from "./own_program.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** `agentcards init`, joined to this machine and its engine. */
+export async function runInit(options: Partial<InitOptions>, terminal: Terminal): Promise<number> {
+  const env = Deno.env.toObject();
+  const [command, ...args] = await installedProgram(env.PATH) ?? ownProgram();
+  return await init({ dryRun: false, project: false, yes: false, undo: false, json: false, ...options }, {
+    home: locateHome(env),
+    cwd: Deno.cwd(),
+    env,
+    ...terminal,
+    confirm,
+    entry: { command: command!, args: [...args, "serve"] },
+    ownTokens: ownTokens(),
+    probe: (servers, onProgress) =>
+      ask<ProbeResult[]>({
+        method: "index",
+        params: { servers },
+        onProgress: (value) => onProgress(value as unknown as ProbeResult),
+      }),
+  });
+}
+
+/** What an agent reads of us: names, descriptions, input schemas, instructions. */
+export function ownTokens(): number {
+  const definitions = TOOLS.map(({ definition: { name, description, inputSchema } }) =>
+    JSON.stringify({ name, description, inputSchema })
+  );
+  return tokens(definitions.join("").length + INSTRUCTIONS.length);
+}
+
+/** The `agentcards` of the PATH, when it is this very checkout that was installed there. */
+async function installedProgram(path = ""): Promise<string[] | undefined> {
+  for (const folder of path.split(":").filter(Boolean)) {
+    const file = `${folder}/agentcards`;
+    const text = await Deno.readTextFile(file).catch(() => "");
+    if (text.includes(new URL(".", Deno.mainModule).pathname)) return [file];
+  }
+}

@@ -1,0 +1,111 @@
+import { Command, CommanderError, InvalidArgumentError } from "@commander-js/extra-typings";
+import { VERSION } from "../gateway/hello.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { thisTerminal } from "./terminal.ts";
+
+/** 0 done, 1 failed, 2 wrong usage. */
+const WRONG_USAGE = 2;
+
+/** Parses a command line and runs it. Each command is loaded when it is used. */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  let code = 0;
+  const program = createProgram((result) => code = result);
+  const tab = (await import("@bomb.sh/tab/commander")).default;
+  tab(program as never);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    if (error instanceof AgentCardsError && error.code === "USAGE") {
+      const { describe } = await import("../model/errors.ts");
+      thisTerminal().err(`${describe(error)}\n`);
+      return WRONG_USAGE;
+    }
+    throw error;
+  }
+}
+
+function createProgram(done: (code: number) => void): Command {
+  const terminal = thisTerminal();
+  const program = new Command("agentcards")
+    .description("One local MCP gateway in front of all your MCP servers.")
+    .version(VERSION, "--version")
+    .showHelpAfterError("(agentcards --help shows all commands)")
+    .exitOverride();
+
+  program.command("init")
+    .description("bring the MCP servers of your clients over")
+    .option("--dry-run", "show what would be done, change nothing")
+    .option("--config <path>", "read just this file")
+    .option("--client <name>", "only this client")
+    .option("--project", "take the project's own files too")
+    .option("--yes", "do not ask")
+    .option("--undo", "put everything back")
+    .option("--json", "print one JSON object")
+    .action(async (options) => done(await (await import("./init_command.ts")).runInit(options, terminal)));
+
+  program.command("serve")
+    .description("be the MCP server on stdin and stdout (this goes into your client)")
+    .option("--stdio", "the default")
+    .option("--standalone", "run the engine in this process")
+    .action(async ({ standalone }) => {
+      if (standalone) done(await (await import("./standalone.ts")).serveStandalone());
+      else done(await (await import("./serve.ts")).serve());
+    });
+
+  program.command("status")
+    .description("tell how everything is")
+    .option("--verbose", "with every tool that was left out or mended")
+    .option("--json", "print one JSON object")
+    .action(async (options) => done(await (await import("./status.ts")).status(options, terminal)));
+
+  program.command("search").argument("<query...>", "what you want to do")
+    .description("find tools")
+    .option("--limit <count>", "how many", positive, 10)
+    .option("--server <name>", "only of this server")
+    .option("--json", "print one JSON object")
+    .action(async (query, options) =>
+      done(await (await import("./search.ts")).search(query.join(" "), options, terminal))
+    );
+
+  program.command("tools").argument("[server]", "only of this server")
+    .description("list tools")
+    .option("--json", "print one JSON object")
+    .action(async (server, options) => done(await (await import("./tools.ts")).tools(server, options, terminal)));
+
+  program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
+    .description("call one tool")
+    .option("--json", "print the whole result")
+    .action(async (tool, json, options) =>
+      done(await (await import("./call.ts")).call(tool, json, { ...options, terminal }))
+    );
+
+  program.command("trust")
+    .description("read and trust this project's .agentcards/config.yaml")
+    .option("--yes", "do not ask")
+    .action(async (options) => done(await (await import("./trust.ts")).trust(options, terminal)));
+
+  program.command("backup").argument("<file>")
+    .description("write the database into one file")
+    .action(async (file) => done(await (await import("./backup.ts")).backup(file, terminal)));
+
+  program.command("restore").argument("<file>")
+    .description("bring a backup back")
+    .action(async (file) => done(await (await import("./backup.ts")).restore(file, terminal)));
+
+  const engine = program.command("engine").description("the process behind every serve");
+  engine.command("stop").description("stop it; the next command starts a new one")
+    .option("--force", "kill it at once")
+    .action(async (options) => done(await (await import("./engine.ts")).stopEngine(options, terminal)));
+  engine.command("restart").description("stop it and start a new one")
+    .action(async () => done(await (await import("./engine.ts")).restartEngine(terminal)));
+
+  return program as unknown as Command;
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError("must be a positive whole number");
+}

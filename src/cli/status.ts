@@ -1,0 +1,99 @@
+import { locateHome } from "../config/home.ts";
+import { readableByOthers } from "../config/secrets.ts";
+import type { EngineReport, ServerReport } from "../gateway/control_methods.ts";
+import { oneLine } from "../model/text.ts";
+import { availableLevel } from "../sandbox/level.ts";
+import { ask } from "./ask.ts";
+import { table } from "./init_table.ts";
+import { bytes, duration, painter, type Terminal } from "./terminal.ts";
+
+export interface StatusCommand {
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+/** `agentcards status`: how everything is; 1 when something that the user configured does not work. */
+export async function status(options: StatusCommand, terminal: Terminal): Promise<number> {
+  const home = locateHome();
+  const report = await ask<EngineReport>({ method: "status" });
+  const sandbox = await availableLevel();
+  const exposed = await readableByOthers([home.dir, home.secrets]);
+  const problems = findProblems(report, { exposed, level: sandbox.level });
+  if (options.json) {
+    terminal.out(JSON.stringify({ ok: problems.length === 0, home: home.dir, ...report, sandbox, problems }) + "\n");
+  } else terminal.out(render(report, { options, terminal, sandbox, problems, home: home.dir }));
+  return problems.length === 0 ? 0 : 1;
+}
+
+function findProblems(report: EngineReport, found: { exposed: string[]; level: number }): string[] {
+  return [
+    ...report.config_problem ? [report.config_problem] : [],
+    ...report.database.problem ? [report.database.problem] : [],
+    ...report.servers.filter(({ error }) => error).map(({ name, error }) => `Server "${name}": ${error}`),
+    ...found.exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...found.level < report.minimum_level
+      ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${found.level}`]
+      : [],
+  ];
+}
+
+interface View {
+  readonly options: StatusCommand;
+  readonly terminal: Terminal;
+  readonly sandbox: { level: number; why: string };
+  readonly problems: readonly string[];
+  readonly home: string;
+}
+
+function render(report: EngineReport, view: View): string {
+  const paint = painter(view.terminal.color);
+  const { calls, database } = report;
+  const lines = [
+    [
+      "engine",
+      `version ${report.version}, process ${report.pid}, up ${duration(report.uptime_ms)}, ${bytes(report.rss_bytes)}`,
+    ],
+    ["clients", `${report.connections} connected`],
+    ["home", view.home],
+    ["database", database.bytes === null ? "not usable" : bytes(database.bytes)],
+    [
+      "calls",
+      `${calls.total} in the last day, ${calls.failed} failed${
+        calls.p95_ms === null ? "" : `, p95 ${duration(calls.p95_ms)}`
+      }`,
+    ],
+    ["sandbox", `level ${view.sandbox.level} available (${view.sandbox.why})`],
+    ["search", "by words"],
+  ];
+  const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
+  const servers = report.servers.length
+    ? table([SERVER_HEAD, ...report.servers.map(serverRow)], (text) => paint("bold", text))
+    : "No servers are configured. `agentcards init` brings yours over.\n";
+  const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
+  const notes = [...report.notes, ...details].map((note) => `${note}\n`).join("");
+  const trouble = view.problems.length
+    ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
+    : `${paint("green", "✓")} everything that is configured works\n`;
+  return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+const SERVER_HEAD = ["server", "state", "tools", "start", "from", "last error"];
+
+function serverRow(server: ServerReport): string[] {
+  return [
+    server.name,
+    server.running > 1 ? `${server.state} ×${server.running}` : server.state,
+    server.tools === null ? "–" : String(server.tools),
+    server.start_ms === null ? "–" : duration(server.start_ms),
+    server.origin,
+    server.error ? oneLine(server.error, 60) : "",
+  ];
+}
+
+/** Tools that could not be taken as they came. */
+function notesOf({ name, dropped, repaired }: ServerReport): string[] {
+  return [
+    ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
+    ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
+  ];
+}

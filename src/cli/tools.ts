@@ -1,0 +1,30 @@
+import { oneLine } from "../model/text.ts";
+import type { Tool } from "../model/tool.ts";
+import { ask } from "./ask.ts";
+import { table } from "./init_table.ts";
+import { painter, type Terminal } from "./terminal.ts";
+
+/** `agentcards tools [SERVER]` */
+export async function tools(
+  server: string | undefined,
+  options: { json?: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  const { tools, notes } = await ask<{ tools: (Tool & { policy: string })[]; notes: string[] }>({
+    method: "tools",
+    params: server ? { server } : {},
+  });
+  if (options.json) {
+    terminal.out(JSON.stringify({ tools, notes }) + "\n");
+    return 0;
+  }
+  const paint = painter(terminal.color);
+  if (tools.length === 0 && notes.length === 0) {
+    terminal.out("No servers are configured yet. `agentcards init` brings yours over.\n");
+    return 0;
+  }
+  const rows = tools.map((tool) => [tool.id, tool.policy, oneLine(tool.description || tool.title || "", 80)]);
+  if (rows.length) terminal.out(table([["tool", "policy", "what it does"], ...rows], (text) => paint("bold", text)));
+  for (const note of notes) terminal.err(`${note}\n`);
+  return notes.length > 0 && tools.length === 0 ? 1 : 0;
+}

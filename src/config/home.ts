@@ -1,0 +1,82 @@
+import { dirname, join } from "node:path";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { sha256 } from "../model/json.ts";
+
+/** Where everything of one user lives. */
+export interface Home {
+  readonly dir: string;
+  readonly config: string;
+  readonly secrets: string;
+  readonly trust: string;
+  readonly data: string;
+  readonly lock: string;
+  readonly logs: string;
+  readonly results: string;
+  readonly backups: string;
+}
+
+/** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
+export function locateHome(env: Readonly<Record<string, string | undefined>> = Deno.env.toObject()): Home {
+  const base = env.HOME ?? env.USERPROFILE;
+  const dir = env.AGENTCARDS_HOME || (base ? join(base, ".agentcards") : "");
+  if (!dir) {
+    throw new AgentCardsError("HOME_UNUSABLE", "Cannot tell where your home directory is: HOME is not set", {
+      hint: "Set HOME, or AGENTCARDS_HOME to a folder of your own.",
+    });
+  }
+  return Object.freeze({
+    dir,
+    config: join(dir, "config.yaml"),
+    secrets: join(dir, "secrets.env"),
+    trust: join(dir, "trust.json"),
+    data: join(dir, "data"),
+    lock: join(dir, "engine.lock"),
+    logs: join(dir, "logs"),
+    results: join(dir, "results"),
+    backups: join(dir, "backups"),
+  });
+}
+
+/** Makes the home and its folders, mode 0700 whatever the umask, and makes sure they can be written. */
+export async function ensureHome(home: Home): Promise<void> {
+  try {
+    for (const dir of [home.dir, home.logs, home.results, home.backups]) {
+      await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
+    }
+    if (Deno.build.os !== "windows") await Deno.chmod(home.dir, 0o700);
+    const probe = await Deno.makeTempFile({ dir: home.dir, prefix: ".write-" });
+    await Deno.remove(probe);
+  } catch (cause) {
+    throw new AgentCardsError("HOME_UNUSABLE", `Cannot use ${home.dir}: ${messageOf(cause)}`, {
+      cause,
+      hint: "Make the folder writable for you, free some space, or set AGENTCARDS_HOME to another folder.",
+    });
+  }
+}
+
+/** Unix socket paths are limited to 108 bytes on Linux and 104 on macOS. */
+const MAX_SOCKET_PATH = 100;
+
+/** The engine's socket: in the home, or under a hash of it in the runtime directory when that path is too long. */
+export async function socketPath(
+  home: Home,
+  env: Readonly<Record<string, string | undefined>> = Deno.env.toObject(),
+): Promise<string> {
+  const direct = join(home.dir, "engine.sock");
+  if (new TextEncoder().encode(direct).length <= MAX_SOCKET_PATH) return direct;
+  const runtime = env.XDG_RUNTIME_DIR || join("/tmp", `agentcards-${Deno.uid() ?? "user"}`);
+  return join(runtime, `agentcards-${(await sha256(home.dir)).slice(0, 16)}.sock`);
+}
+
+/** Makes the socket's folder private when it lies outside the home, and refuses one that belongs to somebody else. */
+export async function ensureSocketFolder(path: string, home: Home): Promise<void> {
+  const dir = dirname(path);
+  if (dir === home.dir) return;
+  await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
+  const info = await Deno.lstat(dir);
+  if (info.isSymlink || info.uid !== Deno.uid() || (info.mode! & 0o077) !== 0) {
+    throw new AgentCardsError("HOME_UNUSABLE", `Cannot put the engine's socket into ${dir}: it is not private to you`, {
+      hint: "Set AGENTCARDS_HOME to a shorter path.",
+    });
+  }
+}

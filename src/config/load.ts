@@ -1,0 +1,65 @@
+import { AgentCardsError } from "../model/errors.ts";
+import { deepFreeze } from "../model/json.ts";
+import type { Home } from "./home.ts";
+import { readConfigFile } from "./read.ts";
+import { type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
+import { findProject, type ProjectFile } from "./trust.ts";
+
+/** The configuration as it holds in one folder. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly project?: ProjectFile;
+  /** What the user should know: an untrusted project file, for example. */
+  readonly notes: readonly string[];
+}
+
+/** Global file plus the trusted project's file for `cwd`, joined and frozen. */
+export async function loadConfig(home: Home, cwd: string): Promise<LoadedConfig> {
+  const global = await readConfigFile(home.config);
+  const project = await findProject(cwd, home);
+  if (!project) return deepFreeze({ config: join(global), notes: [] });
+  if (!project.trusted) {
+    const note = `${project.path} is not used until you run \`agentcards trust\` in that folder`;
+    return deepFreeze({ config: join(global), project, notes: [note] });
+  }
+  return deepFreeze({ config: join(global, await readConfigFile(project.path), project.path), project, notes: [] });
+}
+
+/** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
+function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
+  if (project.engine || project.embeddings) {
+    throw new AgentCardsError(
+      "CONFIG_INVALID",
+      `Cannot use ${path}: engine and embeddings belong into the global file`,
+      {
+        hint: "Remove these sections from the project's file.",
+      },
+    );
+  }
+  const limits = { ...DEFAULTS.limits, ...defined(global.limits) };
+  for (const [key, value] of Object.entries(defined(project.limits))) {
+    const name = key as keyof typeof limits;
+    limits[name] = Math.min(limits[name], value);
+  }
+  return {
+    servers: { ...servers(global, "global"), ...servers(project, "project") },
+    engine: { ...DEFAULTS.engine, ...defined(global.engine) },
+    embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
+    sandbox: { minimum_level: Math.max(global.sandbox?.minimum_level ?? 0, project.sandbox?.minimum_level ?? 0) },
+    policy: {
+      deny: [...global.policy?.deny ?? [], ...project.policy?.deny ?? []],
+      approve: [...global.policy?.approve ?? [], ...project.policy?.approve ?? []],
+    },
+    limits,
+  };
+}
+
+function servers(file: ConfigFile, origin: ServerConfig["origin"]): Record<string, ServerConfig> {
+  const entries = Object.entries(file.servers ?? {});
+  return Object.fromEntries(entries.map(([name, server]) => [name, { ...server, name, origin }]));
+}
+
+function defined<T extends object>(value: T | undefined): { [K in keyof T]: NonNullable<T[K]> } {
+  const entries = Object.entries(value ?? {}).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: NonNullable<T[K]> };
+}

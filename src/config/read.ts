@@ -1,0 +1,111 @@
+import { isMap, LineCounter, parseDocument } from "yaml";
+import { z } from "../../deps.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { nearest } from "../model/text.ts";
+import { type ConfigFile, fileSchema } from "./schema.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads and checks one configuration file; a missing file is an empty one. */
+export async function readConfigFile(path: string): Promise<ConfigFile> {
+  let text: string;
+  try {
+    if ((await Deno.stat(path)).size > MAX_BYTES) throw invalid(path, ["is larger than 1 MB"]);
+    text = await Deno.readTextFile(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return {};
+    if (cause instanceof AgentCardsError) throw cause;
+    throw new AgentCardsError("CONFIG_INVALID", `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+  }
+  return parseConfig(text, path);
+}
+
+/** Checks the text of a configuration file. Every problem is named with its line, what was expected and the nearest key. */
+export function parseConfig(text: string, path: string): ConfigFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: true });
+  if (document.errors.length > 0) {
+    throw invalid(path, document.errors.map((error) => error.message.split("\n")[0]!.replace(/:$/, "")));
+  }
+  const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
+  if (parsed.success) return parsed.data;
+
+  const lineOf = (at: readonly PropertyKey[]): number | undefined => {
+    for (let length = at.length; length > 0; length--) {
+      const parent = document.getIn(at.slice(0, length - 1), true);
+      const pair = isMap(parent)
+        ? parent.items.find((item) => String((item.key as { value?: unknown })?.value) === String(at[length - 1]))
+        : undefined;
+      const node = (pair?.key ?? document.getIn(at.slice(0, length), true)) as { range?: number[] } | undefined;
+      if (node?.range) return lines.linePos(node.range[0]!).line;
+    }
+  };
+  throw invalid(
+    path,
+    parsed.error.issues.flatMap((issue) =>
+      explain(issue).map(({ at, what }) => {
+        const line = lineOf(at);
+        return `${line ? `line ${line}: ` : ""}${at.length ? `${at.join(".")} ` : ""}${what}`;
+      })
+    ),
+  );
+}
+
+function invalid(path: string, problems: string[]): AgentCardsError {
+  return new AgentCardsError("CONFIG_INVALID", `Cannot use ${path}: ${problems.join("; ")}`, {
+    hint: "Nothing was changed. Correct the file and try again.",
+    data: { path, problems },
+  });
+}
+
+type Issue = z.core.$ZodIssue;
+
+function explain(issue: Issue): { at: PropertyKey[]; what: string }[] {
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => {
+        const valid = keysAt(fileSchema, issue.path);
+        const near = nearest(key, valid, 1)[0];
+        const advice = near ? `did you mean "${near}"?` : `known here: ${valid.join(", ")}`;
+        return { at: [...issue.path, key], what: `is not a known key; ${advice}` };
+      });
+    case "invalid_type":
+      return [{ at: issue.path, what: `must be ${withArticle(issue.expected)}` }];
+    case "invalid_value":
+      return [{
+        at: issue.path,
+        what: `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`,
+      }];
+    case "invalid_key":
+      return [{ at: issue.path, what: `has a bad name: ${issue.issues.map((inner) => inner.message).join(", ")}` }];
+    case "invalid_union":
+      return [{ at: issue.path, what: issue.message === "Invalid input" ? "has the wrong type" : issue.message }];
+    default:
+      return [{ at: issue.path, what: issue.message }];
+  }
+}
+
+function withArticle(type: string): string {
+  if (type === "record" || type === "object") return "a mapping (key: value)";
+  if (type === "array") return "a list";
+  return `a ${type === "int" ? "whole number" : type}`;
+}
+
+/** The keys that are allowed at a path of the schema. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let at: z.ZodType | undefined = schema;
+  for (const key of path) {
+    at = unwrap(at);
+    at = at instanceof z.ZodObject
+      ? at.shape[String(key)]
+      : at instanceof z.ZodRecord
+      ? at.valueType as z.ZodType
+      : undefined;
+  }
+  at = unwrap(at);
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
+}
+
+function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
+  return schema instanceof z.ZodOptional ? unwrap(schema.unwrap() as z.ZodType) : schema;
+}

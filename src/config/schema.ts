@@ -1,0 +1,116 @@
+import { z } from "../../deps.ts";
+import { SERVER_NAME } from "../model/tool.ts";
+
+const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A duration: a number of milliseconds, or text such as `30s`, `10m`, `7d`. Becomes milliseconds. */
+const duration = z.union([
+  z.number().int().nonnegative(),
+  z.string().regex(/^\d+(ms|s|m|h|d)$/, 'must be milliseconds or text such as "30s" or "10m"')
+    .transform((text) => parseInt(text) * UNITS[text.replace(/^\d+/, "")]!),
+], { error: 'must be milliseconds or text such as "30s" or "10m"' });
+
+const pattern = z.string().min(1).max(200);
+const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
+
+const server = z.strictObject({
+  command: z.string().min(1).optional(),
+  args: z.array(z.union([z.string(), z.number()]).transform(String)).optional(),
+  env: variables.optional(),
+  cwd: z.string().min(1).optional(),
+  url: z.string().min(1).optional(),
+  transport: z.enum(["http", "sse"]).optional(),
+  headers: variables.optional(),
+  disabled: z.boolean().optional(),
+  shared: z.boolean().optional(),
+  timeout: duration.optional(),
+  start_timeout: duration.optional(),
+  idle_stop: duration.optional(),
+}).superRefine((value, context) => {
+  const problem = (message: string) => context.addIssue({ code: "custom", message });
+  if (value.command && value.url) return problem("has both command and url; a server is one or the other");
+  if (!value.command && !value.url) return problem("needs a command (a program to start) or a url (a remote server)");
+  const foreign = value.command ? ["transport", "headers"] as const : ["args", "env", "cwd"] as const;
+  const wrong = foreign.filter((key) => value[key] !== undefined);
+  if (wrong.length) problem(`${wrong.join(", ")} does not go with ${value.command ? "command" : "url"}`);
+});
+
+const serverName = z.string()
+  .regex(SERVER_NAME, "a server name is 1 to 64 letters, digits, _ . or -")
+  .refine((name) => name !== "agentcards" && name !== "workflow", "this name is ours; choose another");
+
+/** One configuration file, as written. Defaults are filled in by `load.ts`, after files were joined. */
+export const fileSchema = z.strictObject({
+  servers: z.record(serverName, server).optional(),
+  engine: z.strictObject({
+    /** How long the engine stays without connections and work. */
+    idle_exit: duration.optional(),
+    /** How long a server process stays without calls; 0 keeps it. */
+    server_idle_stop: duration.optional(),
+    log_level: z.enum(["debug", "info", "warning", "error"]).optional(),
+  }).optional(),
+  embeddings: z.strictObject({ model: z.string().min(1).optional() }).optional(),
+  sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
+  policy: z.strictObject({
+    /** Tools that may not be called at all. */
+    deny: z.array(pattern).optional(),
+    /** Tools that a human must allow, call by call. */
+    approve: z.array(pattern).optional(),
+  }).optional(),
+  limits: z.strictObject({
+    answer_tokens: z.number().int().min(100).max(1_000_000).optional(),
+    frame_bytes: z.number().int().min(65_536).max(512 * 1024 * 1024).optional(),
+    tools_per_server: z.number().int().min(1).max(100_000).optional(),
+    definition_bytes: z.number().int().min(1_024).max(4 * 1024 * 1024).optional(),
+    results_bytes: z.number().int().min(1_048_576).optional(),
+    results_age: duration.optional(),
+  }).optional(),
+});
+
+/** A configuration file after validation. */
+export type ConfigFile = z.infer<typeof fileSchema>;
+type ServerEntry = NonNullable<ConfigFile["servers"]>[string];
+
+/** How to reach one MCP server, variables not yet filled in. */
+export interface ServerConfig extends Readonly<ServerEntry> {
+  readonly name: string;
+  /** Project servers never see `secrets.env`. */
+  readonly origin: "global" | "project";
+}
+
+/** Everything the files said, joined, with defaults, frozen. */
+export interface Config {
+  readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly engine: Readonly<
+    { idle_exit: number; server_idle_stop: number; log_level: "debug" | "info" | "warning" | "error" }
+  >;
+  readonly embeddings: Readonly<{ model: string }>;
+  readonly sandbox: Readonly<{ minimum_level: number }>;
+  readonly policy: Readonly<{ deny: readonly string[]; approve: readonly string[] }>;
+  readonly limits: Limits;
+}
+
+/** The bounds on everything that comes in from outside. */
+export interface Limits {
+  readonly answer_tokens: number;
+  readonly frame_bytes: number;
+  readonly tools_per_server: number;
+  readonly definition_bytes: number;
+  readonly results_bytes: number;
+  readonly results_age: number;
+}
+
+export const DEFAULTS = {
+  engine: { idle_exit: 600_000, server_idle_stop: 600_000, log_level: "info" },
+  embeddings: { model: "all-MiniLM-L6-v2" },
+  sandbox: { minimum_level: 0 },
+  policy: { deny: [], approve: [] },
+  limits: {
+    answer_tokens: 10_000,
+    frame_bytes: 64 * 1024 * 1024,
+    tools_per_server: 2_000,
+    definition_bytes: 256 * 1024,
+    results_bytes: 1024 * 1024 * 1024,
+    results_age: 7 * 86_400_000,
+  },
+} as const satisfies Omit<Config, "servers">;

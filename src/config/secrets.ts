@@ -1,0 +1,56 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+
+/** The variables of `secrets.env`: `NAME=value` lines, values optionally quoted, `#` comments. */
+export async function readSecrets(path: string): Promise<Record<string, string>> {
+  try {
+    return parseSecrets(await Deno.readTextFile(path));
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return {};
+    throw new AgentCardsError("CONFIG_INVALID", `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+export function parseSecrets(text: string): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line);
+    if (match) secrets[match[1]!] = unquote(match[2]!);
+  }
+  return secrets;
+}
+
+function unquote(text: string): string {
+  if (/^".*"$/s.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text.slice(1, -1);
+    }
+  }
+  return /^'.*'$/s.test(text) ? text.slice(1, -1) : text;
+}
+
+/** Adds variables to `secrets.env`, keeping what is there. Mode 0600 from the first byte. */
+export async function addSecrets(path: string, secrets: Readonly<Record<string, string>>): Promise<void> {
+  if (Object.keys(secrets).length === 0) return;
+  const before = await Deno.readTextFile(path).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  });
+  const lines = Object.entries(secrets).map(([name, value]) => `${name}=${JSON.stringify(value)}\n`);
+  const start = before === "" || before.endsWith("\n") ? before : before + "\n";
+  const draft = `${path}.${crypto.randomUUID()}.tmp`;
+  await Deno.writeTextFile(draft, start + lines.join(""), { mode: 0o600 });
+  await Deno.rename(draft, path);
+}
+
+/** Files with credentials that others on this machine can read. */
+export async function readableByOthers(paths: readonly string[]): Promise<string[]> {
+  if (Deno.build.os === "windows") return [];
+  const found: string[] = [];
+  for (const path of paths) {
+    const info = await Deno.stat(path).catch(() => null);
+    if (info?.mode && (info.mode & 0o077) !== 0) found.push(path);
+  }
+  return found;
+}

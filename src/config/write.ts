@@ -1,0 +1,96 @@
+import { dirname } from "node:path";
+import { Document, isMap, isSeq, parseDocument } from "yaml";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { canonicalJson } from "../model/json.ts";
+import { parseConfig } from "./read.ts";
+import type { ConfigFile } from "./schema.ts";
+
+type Servers = NonNullable<ConfigFile["servers"]>;
+
+/** What goes into a configuration file on top of what is there. */
+export interface Additions {
+  readonly servers: Readonly<Servers>;
+  readonly deny: readonly string[];
+  readonly approve: readonly string[];
+}
+
+/** The file's text with the additions, its comments and order kept. A server that is there already is left alone. */
+export function mergeConfig(text: string, additions: Additions, path: string): string {
+  const known = parseConfig(text, path);
+  const servers = Object.entries(additions.servers).filter(([name]) => !Object.hasOwn(known.servers ?? {}, name));
+  const deny = additions.deny.filter((pattern) => !known.policy?.deny?.includes(pattern));
+  const approve = additions.approve.filter((pattern) => !known.policy?.approve?.includes(pattern));
+  if (servers.length + deny.length + approve.length === 0) return text;
+
+  const document = text.trim() === "" ? new Document({}) : parseDocument(text);
+  if (!isMap(document.contents)) {
+    const comment = document.commentBefore;
+    document.contents = document.createNode({});
+    document.commentBefore = comment;
+  }
+  for (const [name, server] of servers) document.setIn(["servers", name], document.createNode(server));
+  for (const [list, patterns] of [["deny", deny], ["approve", approve]] as const) {
+    const at = ["policy", list];
+    if (patterns.length > 0 && !isSeq(document.getIn(at, true))) document.setIn(at, document.createNode([]));
+    for (const pattern of new Set(patterns)) document.addIn(at, pattern);
+  }
+  const merged = document.toString({ lineWidth: 0, flowCollectionPadding: true });
+  parseConfig(merged, path);
+  return merged;
+}
+
+/** A server that looks for a name, with the tags that may tell it from another of the same name. */
+export interface Nameless {
+  readonly name: string;
+  readonly server: Servers[string];
+  readonly tags: readonly string[];
+}
+
+/** Its own name when that is free or means the same already (switched on or off), else with the first tag that is. */
+export function settleName({ name, server, tags }: Nameless, taken: Readonly<Servers>): string {
+  const fits = (candidate: string) => {
+    if (RESERVED.has(candidate)) return false;
+    const other = Object.hasOwn(taken, candidate) ? taken[candidate] : undefined;
+    return !other || definition(other) === definition(server);
+  };
+  const candidates = [name, ...tags.map((tag) => tagged(name, tag))];
+  for (const candidate of candidates) if (fits(candidate)) return candidate;
+  for (let n = 2;; n++) if (fits(tagged(name, String(n)))) return tagged(name, String(n));
+}
+
+function definition({ disabled: _, ...rest }: Servers[string]): string {
+  return canonicalJson(rest);
+}
+
+const RESERVED = new Set(["agentcards", "workflow"]);
+const MAX_NAME = 64;
+
+function tagged(name: string, tag: string): string {
+  return `${name.slice(0, MAX_NAME - tag.length - 1)}-${tag}`;
+}
+
+/** Writes a configuration file that others cannot read, in one step. */
+export async function writeConfig(path: string, text: string, mode = 0o600): Promise<void> {
+  parseConfig(text, path);
+  await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await replaceFile(path, new TextEncoder().encode(text), mode);
+}
+
+/** Replaces a file in one step: readers see the old bytes or the new ones. A symbolic link stays a link. */
+export async function replaceFile(path: string, bytes: Uint8Array, mode?: number): Promise<void> {
+  const target = await Deno.realPath(path).catch(() => path);
+  const before = await Deno.stat(target).catch(() => undefined);
+  const draft = `${target}.${crypto.randomUUID()}.tmp`;
+  const wanted = mode ?? before?.mode ?? 0o600;
+  try {
+    await Deno.writeFile(draft, bytes, { mode: 0o600, createNew: true });
+    if (Deno.build.os !== "windows") await Deno.chmod(draft, wanted & 0o7777);
+    await Deno.rename(draft, target);
+  } catch (cause) {
+    await Deno.remove(draft).catch(() => {});
+    throw new AgentCardsError("CONFIG_INVALID", `Cannot write ${path}: ${messageOf(cause)}`, {
+      cause,
+      hint: "The file is as it was. Make its folder writable and free some space.",
+    });
+  }
+}

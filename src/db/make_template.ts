@@ -1,0 +1,17 @@
+// Makes template.tar.br anew; run it after a change of the PGlite version: deno run -A src/db/make_template.ts
+import { brotliCompressSync, constants } from "node:zlib";
+import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
+import { TEMPLATE } from "./template.ts";
+
+const folder = await Deno.makeTempDir();
+const db = await PGlite.create({ dataDir: folder, extensions: { vector } });
+await db.exec("create extension vector; checkpoint");
+await db.close();
+const { stdout } = await new Deno.Command("tar", { args: ["-c", "-C", folder, "--sort=name", "."] }).output();
+const packed = brotliCompressSync(stdout, {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 },
+});
+await Deno.writeFile(TEMPLATE, packed);
+await Deno.remove(folder, { recursive: true });
+Deno.exit(0);

@@ -1,0 +1,60 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { Database } from "./database.ts";
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** The numbered `.sql` files beside this module, in order, without gaps. */
+export async function readMigrations(folder = new URL("./migrations/", import.meta.url)): Promise<Migration[]> {
+  const found: Migration[] = [];
+  for await (const entry of Deno.readDir(folder)) {
+    const match = /^(\d{3})_[a-z_]+\.sql$/.exec(entry.name);
+    if (!match) throw new TypeError(`Cannot use migration ${entry.name}: the name must be NNN_words.sql`);
+    found.push({
+      version: Number(match[1]),
+      name: entry.name,
+      sql: await Deno.readTextFile(new URL(entry.name, folder)),
+    });
+  }
+  found.sort((a, b) => a.version - b.version);
+  found.forEach((migration, i) => {
+    if (migration.version !== i + 1) {
+      throw new TypeError(`Cannot use migration ${migration.name}: number ${i + 1} is due`);
+    }
+  });
+  return found;
+}
+
+/** Brings the schema up to date, one transaction a step. A database of a newer AgentCards is left alone. */
+export async function migrate(db: Database, migrations: readonly Migration[]): Promise<void> {
+  await db.exec("create table if not exists config_metadata (key text primary key, value jsonb not null)");
+  const rows = await db.query<{ value: number }>("select value from config_metadata where key = 'schema_version'");
+  const current = rows[0]?.value ?? 0;
+  if (current > migrations.length) {
+    throw new AgentCardsError(
+      "DB_TOO_NEW",
+      `Cannot open the database: it has schema version ${current}, this AgentCards knows ${migrations.length}`,
+      {
+        hint: "Use the newer AgentCards that wrote it, or set AGENTCARDS_HOME to another folder. Nothing was changed.",
+      },
+    );
+  }
+  for (const migration of migrations.slice(current)) {
+    try {
+      await db.transaction(async (tx) => {
+        await tx.exec(migration.sql);
+        await tx.query(
+          "insert into config_metadata values ('schema_version', $1) on conflict (key) do update set value = $1",
+          [migration.version],
+        );
+      });
+    } catch (cause) {
+      throw new AgentCardsError("DB_UNUSABLE", `Cannot apply migration ${migration.name}: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { Database, Queryable } from "./database.ts";
+import { migrate, readMigrations } from "./migrate.ts";
+import type { Reply, Request } from "./pglite_worker.ts";
+
+export interface OpenOptions {
+  /** A dump to fill a new directory from. */
+  readonly dump?: Uint8Array;
+}
+
+const OPEN_TIMEOUT_MS = 60_000;
+
+/** Opens (and makes, and migrates) the database in a directory. The caller holds the process lock. */
+export async function openDatabase(dataDir: string, options: OpenOptions = {}): Promise<Database> {
+  const isNew = await isEmpty(dataDir);
+  const worker = startWorker();
+  try {
+    const opening = worker.send({ op: "open", dataDir, isNew, ...options.dump && { dump: options.dump } });
+    await withTimeout(opening, OPEN_TIMEOUT_MS);
+  } catch (cause) {
+    worker.terminate();
+    throw unusable(dataDir, cause);
+  }
+  const db = serialise(worker);
+  try {
+    await migrate(db, await readMigrations());
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return db;
+}
+
+function unusable(dataDir: string, cause: unknown): AgentCardsError {
+  return new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${dataDir}: ${messageOf(cause)}`, {
+    cause,
+    hint:
+      "It was left as it is. Bring a backup back with `agentcards restore FILE`, or move the folder away to start anew.",
+  });
+}
+
+/** Whether there is nothing yet. A folder with something else in it is never touched. */
+async function isEmpty(dataDir: string): Promise<boolean> {
+  const entries = await Array.fromAsync(Deno.readDir(dataDir)).catch(() => []);
+  if (entries.length === 0) return true;
+  const version = await Deno.readTextFile(`${dataDir}/PG_VERSION`).catch(() => "");
+  if (!/^\d+\s*$/.test(version)) throw unusable(dataDir, "it holds files that are not a database");
+  return false;
+}
+
+type Sendable = Request extends infer R ? R extends Request ? Omit<R, "id"> : never : never;
+
+interface WorkerPort {
+  send(request: Sendable): Promise<unknown>;
+  terminate(): void;
+}
+
+function startWorker(): WorkerPort {
+  const worker = new Worker(new URL("./pglite_worker.ts", import.meta.url), { type: "module", name: "pglite" });
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let last = 0;
+  let dead: Error | undefined;
+  const die = (error: Error) => {
+    dead = error;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+    const waiter = waiting.get(data.id);
+    waiting.delete(data.id);
+    if (data.error === undefined) waiter?.resolve(data.value);
+    else waiter?.reject(new Error(data.error));
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    die(new Error(`the database process failed: ${event.message}`));
+  };
+  return {
+    send(request) {
+      if (dead) return Promise.reject(dead);
+      const id = ++last;
+      const waiter = Promise.withResolvers<unknown>();
+      waiting.set(id, waiter);
+      worker.postMessage({ id, ...request });
+      return waiter.promise;
+    },
+    terminate() {
+      worker.terminate();
+      die(new Error("the database is closed"));
+    },
+  };
+}
+
+/** There is one connection: statements and transactions take turns on it. */
+function serialise(worker: WorkerPort): Database {
+  let tail: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = tail.then(work, work);
+    tail = turn.catch(() => {});
+    return turn;
+  };
+  const direct: Queryable = {
+    query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
+      await worker.send({ op: "query", sql, parameters }) as Row[],
+    exec: async (sql) => {
+      await worker.send({ op: "exec", sql });
+    },
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    query: (sql, parameters) => inTurn(() => direct.query(sql, parameters)),
+    exec: (sql) => inTurn(() => direct.exec(sql)),
+    transaction: (work) =>
+      inTurn(async () => {
+        await direct.exec("begin");
+        try {
+          const result = await work(direct);
+          await direct.exec("commit");
+          return result;
+        } catch (error) {
+          // The connection is shared: a failed statement would poison everyone after it.
+          await direct.exec("rollback").catch(() => {});
+          throw error;
+        }
+      }),
+    dump: () => inTurn(() => worker.send({ op: "dump" }) as Promise<Uint8Array>),
+    close: () =>
+      closing ??= inTurn(async () => {
+        await worker.send({ op: "close" }).catch(() => {});
+        worker.terminate();
+      }),
+  };
+}
+
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,33 @@
+import { brotliDecompress } from "node:zlib";
+import { promisify } from "node:util";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+
+/** An empty data directory of exactly the PGlite version in use: unpacking it takes 0.3 s, making one takes 4 s. */
+export const TEMPLATE = new URL("./template.tar.br", import.meta.url);
+
+/** Fills a new data directory from the template. It appears whole or not at all. */
+export async function unpackTemplate(dataDir: string): Promise<void> {
+  const draft = `${dataDir}.${crypto.randomUUID()}.tmp`;
+  try {
+    await Deno.mkdir(draft, { recursive: true, mode: 0o700 });
+    const tar = await promisify(brotliDecompress)(await Deno.readFile(TEMPLATE));
+    const unpacking = new Deno.Command("tar", {
+      args: ["-x", "-C", draft],
+      stdin: "piped",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    const writer = unpacking.stdin.getWriter();
+    await writer.write(tar as Uint8Array<ArrayBuffer>).then(() => writer.close(), () => {});
+    const { success, stderr } = await unpacking.output();
+    if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+    await Deno.remove(dataDir).catch(() => {});
+    await Deno.rename(draft, dataDir);
+  } catch (cause) {
+    await Deno.remove(draft, { recursive: true }).catch(() => {});
+    throw new AgentCardsError("DB_UNUSABLE", `Cannot make the database in ${dataDir}: ${messageOf(cause)}`, {
+      cause,
+      hint: "Is there enough free space (50 MB), and is `tar` installed?",
+    });
+  }
+}

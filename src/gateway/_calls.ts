@@ -1,0 +1,180 @@
+import { AgentCardsError, describe } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { log } from "../telemetry/log.ts";
+import { textResult, type ToolResult } from "./answer.ts";
+import type { Caller } from "./caller.ts";
+import type { Outcome } from "./execute.ts";
+import { SERVER_INFO } from "./mcp_server.ts";
+import { createParking } from "./_parking.ts";
+import type { Session } from "./session.ts";
+import { TOOLS } from "./tools/all.ts";
+import type { GatewayCall, GatewayTool } from "./tools/tool.ts";
+
+type Message = Record<string, unknown>;
+
+export interface CallsOptions {
+  readonly session: Promise<Session>;
+  send(message: Message): void;
+  sendRaw(id: unknown, frame: Uint8Array): void;
+}
+
+const META = "io.modelcontextprotocol/";
+const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
+
+/** The `tools/call` requests of one client: started, cancelled, questioned, answered. */
+export function createCalls({ session, send, sendRaw }: CallsOptions) {
+  const running = new Map<unknown, AbortController>();
+  const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
+  const parking = createParking();
+  let capabilities: unknown;
+  let lastQuestion = 0;
+
+  /** Asks a client that takes requests from us. */
+  function askDirectly(request: { method: string; params: Message }, signal: AbortSignal): Promise<Message> {
+    const id = `agentcards-${++lastQuestion}`;
+    const waiter = Promise.withResolvers<Message>();
+    asked.set(id, waiter);
+    signal.addEventListener("abort", () => {
+      if (asked.delete(id)) waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
+    });
+    send({ id, ...request });
+    return waiter.promise;
+  }
+
+  async function run(message: Message, controller: AbortController): Promise<void> {
+    const { id } = message;
+    const began = performance.now();
+    const params = message.params as Message;
+    const tool = byName.get(params.name as string);
+    const input = params.arguments ?? {};
+    const meta = isObject(params._meta) ? params._meta : {};
+    const isModern = `${META}protocolVersion` in meta;
+    const call: GatewayCall = { input: input as Message, ...callExtras(params, meta) };
+    let outcome: Outcome;
+    try {
+      if (!tool) throw unknownTool(params.name);
+      if (!isObject(input)) throw new AgentCardsError("INPUT_INVALID", "arguments must be an object");
+      const open = await session;
+      const start = (ask: Caller["ask"]) => {
+        const caller: Caller = {
+          signal: controller.signal,
+          ...isModern && { takesQuestions: true },
+          ...ask && { ask },
+          ...meta.progressToken !== undefined && {
+            progress: (progress) =>
+              send({ method: "notifications/progress", params: { ...progress, progressToken: meta.progressToken } }),
+          },
+        };
+        return tool.run(open, call, caller);
+      };
+      const canAsk = takesElicitation(isModern ? meta[`${META}clientCapabilities`] : capabilities);
+      outcome = isModern
+        ? await parking.run({ params, canAsk, controller, start })
+        : await start(canAsk ? askDirectly : undefined);
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      outcome = { kind: "result", result: textResult(describe(error), true) };
+    }
+    if (controller.signal.aborted) return;
+    const bytes = answer(id, outcome, isModern);
+    if (tool) void record(tool, call, { ms: performance.now() - began, outcome, bytes });
+  }
+
+  function answer(id: unknown, outcome: Outcome, isModern: boolean): number {
+    if (outcome.kind === "large") {
+      const frame = spliced(id, outcome.large.json, isModern);
+      sendRaw(id, frame);
+      return outcome.large.bytes;
+    }
+    send({ id, result: isModern ? modern(outcome.result) : outcome.result });
+    return 0;
+  }
+
+  /** Filed after the answer has gone out, never before. */
+  async function record(tool: GatewayTool, call: GatewayCall, done: { ms: number; outcome: Outcome; bytes: number }) {
+    const { ms, outcome, bytes } = done;
+    const isError = outcome.kind === "large" ? outcome.large.isError : outcome.result.isError === true;
+    (await session).shared.record({ tool: tool.label(call.input), ms, ok: !isError, bytes });
+  }
+
+  return {
+    setCapabilities(params: unknown) {
+      capabilities = isObject(params) ? params.capabilities : undefined;
+    },
+    start(message: Message) {
+      const controller = new AbortController();
+      running.set(message.id, controller);
+      run({ ...message, params: isObject(message.params) ? message.params : {} }, controller)
+        .catch((error) => log("error", "call failed", { reason: describe(error) }))
+        .finally(() => running.delete(message.id));
+    },
+    /** Whether a cancellation was for a call of ours. */
+    cancel(params: unknown): boolean {
+      const controller = isObject(params) ? running.get(params.requestId) : undefined;
+      controller?.abort();
+      return controller !== undefined;
+    },
+    /** Whether a client's answer belongs to a question of ours. */
+    takeAnswer(message: Message): boolean {
+      const waiter = asked.get(message.id as string);
+      if (!waiter) return false;
+      asked.delete(message.id as string);
+      if (isObject(message.result)) waiter.resolve(message.result);
+      else waiter.reject(new AgentCardsError("INPUT_INVALID", "The client could not put the question to a human"));
+      return true;
+    },
+    abortAll() {
+      for (const controller of running.values()) controller.abort();
+      parking.close();
+    },
+  };
+}
+
+/** What a call carries besides its arguments: trace context for the server, answers of a repeated call. */
+function callExtras(params: Message, meta: Message): { meta?: Message; retry?: Message } {
+  const passed = Object.fromEntries(
+    Object.entries(meta).filter(([key]) => key !== "progressToken" && !key.startsWith(META)),
+  );
+  const { inputResponses, requestState } = params;
+  const retry = {
+    ...inputResponses !== undefined && { inputResponses },
+    ...requestState !== undefined && { requestState },
+  };
+  return {
+    ...Object.keys(passed).length > 0 && { meta: passed },
+    ...Object.keys(retry).length > 0 && { retry },
+  };
+}
+
+function takesElicitation(capabilities: unknown): boolean {
+  return isObject(capabilities) && isObject(capabilities.elicitation);
+}
+
+function unknownTool(name: unknown): AgentCardsError {
+  return new AgentCardsError("TOOL_UNKNOWN", `There is no tool ${JSON.stringify(name)?.slice(0, 100)} here`, {
+    hint: `There are ${[...byName.keys()].join(", ")}; tools of servers go through call_tool.`,
+  });
+}
+
+/** A result as the stateless protocol wants it. */
+function modern(result: ToolResult): ToolResult {
+  return {
+    resultType: "complete",
+    ...result,
+    _meta: { [`${META}serverInfo`]: SERVER_INFO, ...isObject(result._meta) ? result._meta : {} },
+  };
+}
+
+/** A response around a result that is already JSON. */
+function spliced(id: unknown, json: Uint8Array, isModern: boolean): Uint8Array {
+  const encoder = new TextEncoder();
+  const head = encoder.encode(
+    `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${isModern ? '{"resultType":"complete",' : "{"}`,
+  );
+  // The first byte of the result, its brace, is in the head already; an empty object cannot be large.
+  const frame = new Uint8Array(head.length + json.length);
+  frame.set(head);
+  frame.set(json.subarray(1), head.length);
+  frame[frame.length - 1] = 0x7d;
+  return frame;
+}

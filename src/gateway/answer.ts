@@ -1,0 +1,84 @@
+import { isObject } from "../model/json.ts";
+import { cut, tokens } from "../model/text.ts";
+
+/** A tool result as MCP has it; foreign, so nothing beyond `content` being an array is taken for granted. */
+export type ToolResult = Record<string, unknown>;
+
+/** Text the agent can read, as a tool result. */
+export function textResult(text: string, isError = false): ToolResult {
+  return { content: [{ type: "text", text }], ...isError && { isError: true } };
+}
+
+/** What was cut out of an answer and must be stored under its handle. */
+export interface Shaped {
+  readonly result: ToolResult;
+  readonly stored?: string;
+}
+
+export interface ShapeOptions {
+  readonly answerTokens: number;
+  /** The name under which the whole will be found. */
+  readonly handle: string;
+}
+
+const PREVIEW_CHARACTERS = 1_200;
+
+/**
+ * Keeps an answer within what an agent can read: text and structured content above the budget are taken out, to be
+ * stored, and a preview, the shape and the handle stand in their place. Images, audio and files never count.
+ */
+export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
+  const content = Array.isArray(result.content) ? result.content : [];
+  const texts = content.filter(isText);
+  const structured = result.structuredContent === undefined ? 0 : JSON.stringify(result.structuredContent).length;
+  const size = texts.reduce((sum, block) => sum + block.text.length, 0) + structured;
+  if (tokens(size) <= options.answerTokens) return { result };
+
+  const value = valueOf(result);
+  const whole = typeof value === "string" ? value : JSON.stringify(value, null, 1);
+  const note = [
+    `This answer has about ${tokens(size)} tokens and was stored as ${options.handle}.`,
+    `Read parts of it: call_tool agentcards:read_result {"handle": "${options.handle}", "path"?, "offset"?, "limit"?}.`,
+    `Shape: ${shape(value)}`,
+    `It begins:\n${cut(whole, PREVIEW_CHARACTERS)}`,
+  ].join("\n");
+  const { structuredContent: _structured, ...rest } = result;
+  const others = content.filter((block) => !isText(block));
+  return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored: JSON.stringify(value) };
+}
+
+function isText(block: unknown): block is { type: "text"; text: string } {
+  return isObject(block) && block.type === "text" && typeof block.text === "string";
+}
+
+/** What a result says: its structured content, else its text as JSON where it is JSON, several texts as an array. */
+export function valueOf(result: ToolResult): unknown {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  const content = Array.isArray(result.content) ? result.content : [];
+  const values = content.filter(isText).map(({ text }) => parsed(text));
+  return values.length === 1 ? values[0] : values;
+}
+
+function parsed(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The outline of a value: keys, types and lengths, a few levels deep. */
+export function shape(value: unknown, depth = 3): string {
+  if (typeof value === "string") return `string(${value.length})`;
+  if (Array.isArray(value)) {
+    return depth === 0 || value.length === 0
+      ? `array(${value.length})`
+      : `array(${value.length}) of ${shape(value[0], depth - 1)}`;
+  }
+  if (!isObject(value)) return value === null ? "null" : typeof value;
+  const keys = Object.keys(value);
+  if (depth === 0) return `object(${keys.length} keys)`;
+  const shown = keys.slice(0, 20).map((key) => `${cut(key, 40)}: ${shape(value[key], depth - 1)}`);
+  return `{${shown.join(", ")}${keys.length > 20 ? `, … ${keys.length - 20} more` : ""}}`;
+}

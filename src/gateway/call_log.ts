@@ -1,0 +1,46 @@
+import type { Database } from "../db/database.ts";
+import { messageOf } from "../model/errors.ts";
+import { log } from "../telemetry/log.ts";
+import type { CallRecord } from "./session.ts";
+
+/** Files calls in the database, a batch at a time, off everyone's way. */
+export interface CallLog {
+  record(call: CallRecord): void;
+  flush(): Promise<void>;
+}
+
+const PAUSE_MS = 1_000;
+const MAX_WAITING = 10_000;
+const KEPT_DAYS = 90;
+
+export function createCallLog(database: Promise<Database | undefined>): CallLog {
+  let waiting: CallRecord[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length === 0) return;
+    const batch = waiting;
+    waiting = [];
+    try {
+      const db = await database;
+      await db?.query(
+        `insert into tool_call (tool, ms, ok, bytes)
+         select tool, ms, ok, bytes from jsonb_to_recordset($1::jsonb) as t(tool text, ms real, ok boolean, bytes integer)`,
+        [batch],
+      );
+      await db?.query("delete from tool_call where at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
+    } catch (error) {
+      log("warning", "calls not recorded", { calls: batch.length, reason: messageOf(error) });
+    }
+  }
+
+  return {
+    record(call) {
+      if (waiting.length < MAX_WAITING) waiting.push(call);
+      timer ??= setTimeout(flush, PAUSE_MS);
+    },
+    flush,
+  };
+}

@@ -1,0 +1,119 @@
+import type { ServerConfig } from "../config/schema.ts";
+import type { Database } from "../db/database.ts";
+import { type Era, isEra } from "../mcp/upstream.ts";
+import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
+import { type Catalogue, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+
+/** What is known of a server without starting it. */
+export interface KnownServer {
+  readonly catalogue: Catalogue;
+  /** The protocol it speaks, while that is fresh enough to rely on. */
+  readonly era?: Era;
+  readonly startMs?: number;
+}
+
+/** The memory of what servers offer, kept in the database and in front of it. */
+export interface CatalogueStore {
+  /** What is in memory already; the hot path must not wait for a hash or the database. */
+  peek(server: ServerConfig): KnownServer | undefined;
+  find(server: ServerConfig): Promise<KnownServer | undefined>;
+  save(server: ServerConfig, known: Required<KnownServer>): Promise<void>;
+}
+
+/** An upgraded server still answers the old handshake, so only time retires such a verdict. */
+const ERA_KEPT_MS = 24 * 3_600_000;
+
+/** What makes a definition another one: everything but the values of its variables. */
+export function fingerprint(server: ServerConfig): Promise<string> {
+  const { name, command, args, cwd, url, transport, env, headers } = server;
+  return sha256(canonicalJson({
+    name,
+    command,
+    args,
+    cwd,
+    url,
+    transport,
+    env: Object.keys(env ?? {}).sort(),
+    headers: Object.keys(headers ?? {}).sort(),
+  }));
+}
+
+interface CatalogueRow {
+  era: unknown;
+  era_age_ms: number | null;
+  instructions: string | null;
+  dropped: ToolNote[];
+  repaired: ToolNote[];
+  start_ms: number | null;
+}
+
+/** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
+export function createCatalogueStore(database: Promise<Database | undefined>): CatalogueStore {
+  const memory = new Map<string, KnownServer>();
+  const keys = new WeakMap<ServerConfig, string>();
+
+  async function load(key: string, server: string): Promise<KnownServer | undefined> {
+    const db = await database;
+    const [row] = await db?.query<CatalogueRow>(
+      `select era, extract(epoch from now() - era_at) * 1000 as era_age_ms, instructions, dropped, repaired, start_ms
+       from server_catalogue where fingerprint = $1`,
+      [key],
+    ) ?? [];
+    if (!db || !row) return undefined;
+    const tools = await db.query<{ name: string; hash: string; definition: JsonObject }>(
+      "select name, hash, definition from tool_schema where fingerprint = $1 order by position",
+      [key],
+    );
+    const freshEra = isEra(row.era) && Number(row.era_age_ms) < ERA_KEPT_MS;
+    return Object.freeze({
+      catalogue: Object.freeze({
+        tools: Object.freeze(
+          tools.map(({ name, hash, definition }) =>
+            Object.freeze({ ...definition, id: toolId(server, name), server, name, hash }) as unknown as Tool
+          ),
+        ),
+        dropped: row.dropped,
+        repaired: row.repaired,
+        ...row.instructions !== null && { instructions: row.instructions },
+      }),
+      ...freshEra && { era: row.era as Era },
+      ...row.start_ms !== null && { startMs: row.start_ms },
+    });
+  }
+
+  return {
+    peek: (server) => memory.get(keys.get(server) ?? ""),
+    async find(server) {
+      const key = await fingerprint(server);
+      keys.set(server, key);
+      const known = memory.get(key) ?? await load(key, server.name);
+      if (known) memory.set(key, known);
+      return known;
+    },
+    async save(server, known) {
+      const key = await fingerprint(server);
+      memory.set(key, known);
+      const { tools, dropped, repaired, instructions } = known.catalogue;
+      await (await database)?.transaction(async (tx) => {
+        await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
+        await tx.query(
+          `insert into server_catalogue (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms)
+           values ($1, $2, $3, now(), $4, $5, $6, $7)`,
+          [key, server.name, known.era, instructions ?? null, [...dropped], [...repaired], Math.round(known.startMs)],
+        );
+        const rows = tools.map(({ name, hash, id: _id, server: _server, ...definition }, position) => ({
+          name,
+          hash,
+          position,
+          definition,
+        }));
+        await tx.query(
+          `insert into tool_schema (fingerprint, name, position, hash, definition)
+           select $1, name, position, hash, definition
+           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition jsonb)`,
+          [key, rows],
+        );
+      });
+    },
+  };
+}

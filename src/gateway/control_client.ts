@@ -1,0 +1,40 @@
+import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { TOO_LONG } from "../model/lines.ts";
+import { connectEngine, type ConnectOptions } from "./engine_client.ts";
+import { createFrameWriter } from "./frames.ts";
+
+/** One question of the command line to the engine. */
+export interface ControlRequest {
+  readonly method: string;
+  readonly params?: Record<string, unknown>;
+  readonly onProgress?: (value: Record<string, unknown>) => void;
+}
+
+/** Asks the engine and closes the connection again. */
+export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, request: ControlRequest): Promise<T> {
+  const { conn, lines } = await connectEngine({ ...options, kind: "control" });
+  try {
+    const writer = createFrameWriter(conn, () => {});
+    writer.write(JSON.stringify({ id: 1, method: request.method, params: request.params ?? {} }));
+    const decoder = new TextDecoder();
+    for await (const batch of lines) {
+      for (const line of batch) {
+        const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
+        if (!isObject(message)) continue;
+        if (isObject(message.progress)) request.onProgress?.(message.progress);
+        else if (isObject(message.error)) throw fromWire(message.error);
+        else return message.result as T;
+      }
+    }
+    throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine went away before it answered", {
+      hint: "Try again; the next command starts a new one.",
+    });
+  } finally {
+    conn.close();
+  }
+}
+
+function fromWire({ code, message, hint }: Record<string, unknown>): AgentCardsError {
+  return new AgentCardsError(code as ErrorCode, String(message), typeof hint === "string" ? { hint } : {});
+}

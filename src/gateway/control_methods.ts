@@ -1,0 +1,187 @@
+import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
+import { tokens } from "../model/text.ts";
+import type { Catalogue } from "../model/tool.ts";
+import type { ServerStatus } from "../mcp/server.ts";
+import { judge } from "../policy/rules.ts";
+import { valueOf } from "./answer.ts";
+import type { ControlContext } from "./control.ts";
+import { execute } from "./execute.ts";
+import { VERSION } from "./hello.ts";
+import { findTools, knownTools } from "./search.ts";
+import type { Session } from "./session.ts";
+
+type Params = Record<string, unknown>;
+type Method = (context: ControlContext, params: Params) => Promise<unknown>;
+
+/** One server as `agentcards status` shows it. */
+export interface ServerReport {
+  readonly name: string;
+  readonly origin: "global" | "project";
+  readonly kind: "stdio" | "http";
+  readonly state: "disabled" | "configured" | "known" | ServerStatus["state"];
+  readonly tools: number | null;
+  readonly dropped: Catalogue["dropped"];
+  readonly repaired: Catalogue["repaired"];
+  readonly running: number;
+  readonly start_ms: number | null;
+  readonly error: string | null;
+}
+
+export interface EngineReport {
+  readonly version: string;
+  readonly pid: number;
+  readonly uptime_ms: number;
+  readonly rss_bytes: number;
+  readonly connections: number;
+  readonly database: { readonly bytes: number | null; readonly problem: string | null };
+  readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
+  readonly config_problem: string | null;
+  readonly notes: readonly string[];
+  readonly minimum_level: number;
+  readonly servers: readonly ServerReport[];
+}
+
+/** What one server's index run found. */
+export interface IndexReport {
+  readonly server: string;
+  readonly ok: boolean;
+  readonly tools: number;
+  readonly tokens: number;
+  readonly ms: number;
+  readonly error?: string;
+}
+
+/** What the command line can ask of the engine. */
+export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ["status", (context) => status(context)],
+  ["search", async ({ session }, { query, limit, server }) => {
+    const found = await findTools(await session, {
+      query: text(query, "query"),
+      limit: typeof limit === "number" ? limit : 10,
+      ...typeof server === "string" && { server },
+    });
+    return found;
+  }],
+  ["tools", async ({ session }, { server }) => {
+    const open = await session;
+    const { tools, notes } = await knownTools(open, typeof server === "string" ? server : undefined);
+    return { tools: tools.map((tool) => ({ ...tool, policy: judge(open.config.policy, tool.id).kind })), notes };
+  }],
+  ["call", async ({ session, signal, progress }, { tool, arguments: given }) => {
+    const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {
+      signal,
+      progress,
+      // The person at the terminal typed the call: that is the approval.
+      ask: () => Promise.resolve({ action: "accept", content: { allow: true } }),
+    });
+    const result = outcome.kind === "large"
+      ? JSON.parse(new TextDecoder().decode(outcome.large.json)) as Params
+      : outcome.result;
+    return { result, value: valueOf(result) };
+  }],
+  ["index", (context, { servers }) => index(context, Array.isArray(servers) ? servers.map(String) : undefined)],
+  ["backup", async ({ gateway }, { path }) => {
+    const opened = await gateway.database();
+    if ("problem" in opened) throw new AgentCardsError("DB_UNUSABLE", opened.problem);
+    const dump = await opened.db.dump();
+    await Deno.writeFile(text(path, "path"), dump, { mode: 0o600, createNew: true });
+    return { bytes: dump.length };
+  }],
+  ["stop", ({ stop }) => {
+    // The answer goes out first.
+    setTimeout(stop, 10);
+    return Promise.resolve({ pid: Deno.pid });
+  }],
+]);
+
+function text(value: unknown, name: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new AgentCardsError("INPUT_INVALID", `${name} must be a text`);
+}
+
+async function status({ gateway, session }: ControlContext): Promise<EngineReport> {
+  const open = await session.catch((error) => ({ problem: describe(error) }));
+  const opened = await gateway.database();
+  const [row] = "db" in opened
+    ? await opened.db.query<{ bytes: string; total: number; failed: number; p95: number | null }>(
+      `select pg_database_size(current_database()) as bytes, count(*)::int as total,
+         count(*) filter (where not ok)::int as failed, percentile_cont(0.95) within group (order by ms) as p95
+       from tool_call where at > now() - interval '1 day'`,
+    )
+    : [];
+  const failed = "problem" in open;
+  return {
+    version: VERSION,
+    pid: Deno.pid,
+    uptime_ms: Math.round(performance.now()),
+    rss_bytes: Deno.memoryUsage().rss,
+    connections: gateway.sessions.size - (failed ? 0 : 1),
+    database: { bytes: row ? Number(row.bytes) : null, problem: "problem" in opened ? opened.problem : null },
+    calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
+    config_problem: failed ? open.problem : null,
+    notes: failed ? [] : open.loaded.notes,
+    minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
+    servers: failed
+      ? []
+      : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
+  };
+}
+
+/** A server as all sessions see it together: running in how many, and the last thing that went wrong in any. */
+async function report(sessions: ReadonlySet<Session>, asking: Session, name: string): Promise<ServerReport> {
+  const config = asking.config.servers[name]!;
+  const known = config.disabled ? undefined : await asking.shared.catalogues.find(config);
+  const states = [...sessions].flatMap((session) => {
+    const found = session.status().find((entry) => entry.config.name === name)?.server;
+    return found ? [found.status()] : [];
+  });
+  const live = states.find(({ state }) => state === "running") ?? states.find(({ state }) => state !== "stopped");
+  return {
+    name,
+    origin: config.origin,
+    kind: config.url ? "http" : "stdio",
+    state: config.disabled ? "disabled" : live?.state ?? (known ? "known" : "configured"),
+    tools: known?.catalogue.tools.length ?? null,
+    dropped: known?.catalogue.dropped ?? [],
+    repaired: known?.catalogue.repaired ?? [],
+    running: states.filter(({ state }) => state === "running").length,
+    start_ms: live?.startMs ?? known?.startMs ?? null,
+    error: states.find(({ lastError }) => lastError)?.lastError ?? null,
+  };
+}
+
+/** Starts each server once, two at a time, reads its tools and stops it again. */
+async function index({ session, progress }: ControlContext, only?: string[]): Promise<IndexReport[]> {
+  const open = await session;
+  const names = open.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) => name)
+    .filter((name) => only === undefined || only.includes(name));
+  const reports: IndexReport[] = [];
+  const queue = [...names];
+  const work = async () => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      const report = await indexOne(open, name);
+      reports.push(report);
+      progress({ done: reports.length, of: names.length, ...report });
+    }
+  };
+  await Promise.all([work(), work()]);
+  return reports;
+}
+
+async function indexOne(session: Session, name: string): Promise<IndexReport> {
+  const began = performance.now();
+  const server = session.server(name);
+  const ms = () => Math.round(performance.now() - began);
+  try {
+    const { tools } = await server.catalogue();
+    const size = tools.reduce(
+      (sum, { name, description, inputSchema }) => sum + JSON.stringify({ name, description, inputSchema }).length,
+      0,
+    );
+    return { server: name, ok: true, tools: tools.length, tokens: tokens(size), ms: ms() };
+  } catch (error) {
+    return { server: name, ok: false, tools: 0, tokens: 0, ms: ms(), error: messageOf(error) };
+  } finally {
+    await server.stop();
+  }
+}

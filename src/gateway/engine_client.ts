@@ -1,0 +1,153 @@
+import { type Home, socketPath } from "../config/home.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { TOO_LONG } from "../model/lines.ts";
+import { readLines } from "./frames.ts";
+import { HELLO_TIMEOUT_MS, isWelcome, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+
+/** A connection to the engine after the greeting. */
+export interface EngineConnection {
+  readonly conn: Deno.Conn;
+  readonly pid: number;
+  /** Lines after the welcome; each batch is valid until the next. */
+  readonly lines: AsyncGenerator<(Uint8Array | typeof TOO_LONG)[]>;
+}
+
+export interface ConnectOptions {
+  readonly home: Home;
+  readonly kind: "mcp" | "control";
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** How to run our own program: the words before `engine run`. Without it no engine is started. */
+  readonly program?: readonly string[];
+}
+
+const START_TIMEOUT_MS = 15_000;
+/** The largest line the engine may send: a result with media in it. */
+const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
+
+/** Connects to the home's engine, starting one when there is none. */
+export async function connectEngine(options: ConnectOptions): Promise<EngineConnection> {
+  const path = await socketPath(options.home, options.env);
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let started: Promise<Deno.CommandStatus> | undefined;
+  let pause = 5;
+  for (;;) {
+    const conn = await Deno.connect({ transport: "unix", path }).catch((error) => error as Error);
+    if (!(conn instanceof Error)) {
+      const greeted = await greet(conn, options);
+      if (greeted) return greeted;
+      started = undefined;
+    } else if (!options.program) {
+      throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: conn });
+    } else {
+      started ??= startEngine(options.program, options);
+    }
+    if (performance.now() > deadline) throw await notStarted(options.home, conn);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(pause * 1.5, 100);
+  }
+}
+
+/** Says hello; undefined means that an engine of another version is leaving and a new one is due. */
+async function greet(conn: Deno.Conn, options: ConnectOptions): Promise<EngineConnection | undefined> {
+  const { kind, cwd, env } = options;
+  const lines = readLines(conn, MAX_ENGINE_FRAME);
+  const hello = JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env }) + "\n";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));
+    const sent = sendAll(conn, new TextEncoder().encode(hello)).then(() => lines.next());
+    const first = await Promise.race([sent, silence]);
+    if (first === "silence") throw await silentEngine(options.home);
+    if (first.done) return close(conn);
+    const welcome = parseWelcome(first.value[0]);
+    if (welcome.leaving) return close(conn);
+    if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
+    return { conn, pid: welcome.pid, lines };
+  } catch (error) {
+    close(conn);
+    if (error instanceof AgentCardsError) throw error;
+    // It went away in the middle of the greeting: somebody else is due.
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function close(conn: Deno.Conn): undefined {
+  try {
+    conn.close();
+  } catch {
+    // It is closed already.
+  }
+}
+
+async function sendAll(conn: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let sent = 0; sent < bytes.length;) sent += await conn.write(bytes.subarray(sent));
+}
+
+function parseWelcome(line: Uint8Array | typeof TOO_LONG | undefined): Welcome {
+  const welcome: unknown = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;
+  if (!isWelcome(welcome)) {
+    throw new AgentCardsError("ENGINE_BUSY", "What answers on the engine's socket is not an engine");
+  }
+  return welcome;
+}
+
+async function engineError(home: Home, what: string, hint: string): Promise<AgentCardsError> {
+  const pid = parseInt(await Deno.readTextFile(home.lock).catch(() => ""));
+  return new AgentCardsError(
+    "ENGINE_UNREACHABLE",
+    what.replace("PID", Number.isInteger(pid) ? ` (process ${pid})` : ""),
+    { hint },
+  );
+}
+
+function silentEngine(home: Home): Promise<AgentCardsError> {
+  return engineError(
+    home,
+    `The engine of ${home.dir}PID does not answer within ${HELLO_TIMEOUT_MS / 1000} s`,
+    "End it with `agentcards engine stop --force`; the next command starts a new one.",
+  );
+}
+
+async function notStarted(home: Home, cause: unknown): Promise<AgentCardsError> {
+  const words = (await Deno.readTextFile(`${home.logs}/engine.err`).catch(() => "")).trim().split("\n").slice(-3).join(
+    "\n",
+  );
+  return await engineError(
+    home,
+    `The engine of ${home.dir}PID did not start within ${START_TIMEOUT_MS / 1000} s: ${words || messageOf(cause)}`,
+    `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
+  );
+}
+
+/** What the engine may see of our environment: nothing a session could lend it by accident. */
+const ENGINE_ENVIRONMENT = [
+  "HOME",
+  "PATH",
+  "TMPDIR",
+  "XDG_RUNTIME_DIR",
+  "AGENTCARDS_HOME",
+  "DENO_DIR",
+  "USERPROFILE",
+  "SYSTEMROOT",
+];
+
+/** Starts an engine that outlives us, our terminal and our process group. */
+async function startEngine(program: readonly string[], { home, env }: ConnectOptions): Promise<Deno.CommandStatus> {
+  await Deno.mkdir(home.logs, { recursive: true, mode: 0o700 });
+  const kept = ENGINE_ENVIRONMENT.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]);
+  const child = new Deno.Command("sh", {
+    args: ["-c", 'exec "$@" >>"$ENGINE_ERR" 2>&1 </dev/null', "sh", ...program, "engine", "run"],
+    clearEnv: true,
+    env: { ...Object.fromEntries(kept), AGENTCARDS_HOME: home.dir, ENGINE_ERR: `${home.logs}/engine.err` },
+    cwd: "/",
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+    detached: true,
+  }).spawn();
+  child.unref();
+  return await child.status;
+}

@@ -1,0 +1,120 @@
+import { judge } from "../policy/rules.ts";
+import type { LargeResult, Reply } from "../mcp/upstream.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { nearest, oneLine } from "../model/text.ts";
+import { splitToolId, toolId } from "../model/tool.ts";
+import { join } from "node:path";
+import { shapeAnswer, textResult, type ToolResult } from "./answer.ts";
+import { approve, type Caller } from "./caller.ts";
+import { OWN_TOOLS } from "./own_tools.ts";
+import { settleQuestions } from "./questions.ts";
+import { newHandle } from "./results.ts";
+import type { Session } from "./session.ts";
+
+/** What goes back to the agent: a result, or one that was made ready off the main thread. */
+export type Outcome =
+  | { readonly kind: "result"; readonly result: ToolResult }
+  | { readonly kind: "large"; readonly large: LargeResult };
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly arguments: Record<string, unknown>;
+  /** Passed on as it came: trace context and the like. */
+  readonly meta?: Record<string, unknown>;
+  /** A retry after questions: the answers and the state that belongs to them. */
+  readonly retry?: Record<string, unknown>;
+}
+
+const CALL_TIMEOUT_MS = 10 * 60_000;
+
+/** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
+export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
+  const { server, name } = await resolve(session, call.tool);
+  const id = toolId(server, name);
+  if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
+
+  const verdict = judge(session.config.policy, id);
+  if (verdict.kind === "deny") {
+    throw new AgentCardsError("TOOL_DENIED", `${id} may not be called: policy.deny has "${verdict.pattern}"`, {
+      hint: "Only the user can change this, in config.yaml.",
+    });
+  }
+  if (verdict.kind === "approve") await approve({ id, arguments: call.arguments, pattern: verdict.pattern }, caller);
+
+  const request = { name, arguments: call.arguments, ...call.retry, ...call.meta && { _meta: call.meta } };
+  const callers = session.callers.getOrInsertComputed(server, () => new Set());
+  callers.add(caller);
+  try {
+    const send = (params: Record<string, unknown>) =>
+      session.server(server).request("tools/call", params, {
+        timeoutMs: session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
+        signal: caller.signal,
+        ...caller.progress && { onProgress: caller.progress },
+      });
+    return await answer(
+      session,
+      id,
+      await settleQuestions(await send(request), caller, (more) => send({ ...request, ...more })),
+    );
+  } finally {
+    callers.delete(caller);
+  }
+}
+
+/** The upstream's reply as an answer: unchanged, unless it is an error or too long to read. */
+async function answer(session: Session, id: string, reply: Reply): Promise<Outcome> {
+  if (reply.kind === "large") return { kind: "large", large: reply.large };
+  if (reply.kind === "error") {
+    const message = `${id} failed: ${oneLine(reply.message, 2_000)} (code ${reply.code})`;
+    return { kind: "result", result: textResult(message, true) };
+  }
+  const handle = newHandle();
+  const { result, stored } = shapeAnswer(reply.result, { answerTokens: session.config.limits.answer_tokens, handle });
+  if (stored !== undefined) {
+    const { results } = session.shared;
+    await Deno.writeTextFile(join(results.directory, handle), stored, { mode: 0o600 });
+    results.register({ handle, tool: id, bytes: stored.length });
+  }
+  return { kind: "result", result };
+}
+
+/** Which server and tool a name means: `server:tool`, or a bare name that only one server has. */
+async function resolve(session: Session, asked: string): Promise<{ server: string; name: string }> {
+  const { server, name } = splitToolId(asked);
+  if (server === undefined) return await resolveBareName(session, name);
+  if (server === "agentcards") return { server, name };
+  const live = session.server(server);
+  const known = await session.known(server);
+  if (known?.tools.some((tool) => tool.name === name)) return { server, name };
+  // Not known, or not known any more: the server itself has the last word.
+  const { tools, dropped } = await live.catalogue();
+  if (tools.some((tool) => tool.name === name)) return { server, name };
+  const unusable = dropped.find((note) => note.tool === name);
+  if (unusable) throw new AgentCardsError("TOOL_UNKNOWN", `${asked} cannot be used: ${unusable.why}`);
+  throw unknownTool(asked, tools.map((tool) => tool.id));
+}
+
+async function resolveBareName(session: Session, name: string): Promise<{ server: string; name: string }> {
+  const ids: string[] = [];
+  for (const { config } of session.status()) {
+    if (config.disabled) continue;
+    for (const tool of (await session.known(config.name))?.tools ?? []) ids.push(tool.id);
+  }
+  const matches = ids.filter((id) => splitToolId(id).name === name);
+  if (matches.length === 1) return splitToolId(matches[0]!) as { server: string; name: string };
+  if (matches.length > 1) {
+    throw new AgentCardsError("TOOL_AMBIGUOUS", `"${name}" is a tool of several servers: ${matches.join(", ")}`, {
+      hint: "Call it by one of these ids.",
+    });
+  }
+  throw unknownTool(name, ids);
+}
+
+function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {
+  const { name } = splitToolId(asked);
+  const byName = new Map(ids.map((id) => [splitToolId(id).name, id]));
+  const near = nearest(name, byName.keys()).map((match) => byName.get(match)!);
+  return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
+    hint: near.length ? `Nearest: ${near.join(", ")}.` : "Use search_tools to find what there is.",
+  });
+}

@@ -1,0 +1,121 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { describe } from "../model/errors.ts";
+import { isObject, jsonDepth } from "../model/json.ts";
+import { TOO_LONG } from "../model/lines.ts";
+import { log } from "../telemetry/log.ts";
+import { MAX_CLIENT_FRAME } from "./hello.ts";
+import { createCalls } from "./_calls.ts";
+import { serveProtocol } from "./mcp_server.ts";
+import type { Session } from "./session.ts";
+
+/** A client's connection, whatever carries it. */
+export interface ClientWire {
+  lines: AsyncIterable<(Uint8Array | typeof TOO_LONG)[]>;
+  write(frame: string | Uint8Array): void;
+}
+
+export type Message = Record<string, unknown>;
+
+const MAX_DEPTH = 64;
+const INVALID_REQUEST = -32600;
+const PARSE_ERROR = -32700;
+
+/**
+ * Serves one client until its connection ends. Frames are checked here before anything believes them; `tools/call` goes
+ * straight to our tools, so that results pass as they are; the rest of the protocol is the SDK's.
+ */
+export async function serveClient(wire: ClientWire, session: Promise<Session>): Promise<void> {
+  const decoder = new TextDecoder();
+  const open = new Set<unknown>();
+  let handshake: "none" | "legacy" = "none";
+
+  const send = (message: Message) => {
+    const { jsonrpc: _version, id, ...rest } = message;
+    if (message.method === undefined) open.delete(id);
+    // The pipe in front of us reads the id off the beginning of a line.
+    wire.write(JSON.stringify(id === undefined ? { jsonrpc: "2.0", ...rest } : { jsonrpc: "2.0", id, ...rest }));
+  };
+  const refuse = (id: unknown, code: number, message: string) => send({ id: id ?? null, error: { code, message } });
+
+  const transport: Transport = {
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    send: (message) => Promise.resolve(send(message as Message)),
+  };
+  const protocol = serveProtocol(transport, (error) => log("debug", "client frame refused", { reason: error.message }));
+  const calls = createCalls({ session, send, sendRaw: (id, frame) => (open.delete(id), wire.write(frame)) });
+
+  function take(line: Uint8Array): void {
+    if (line.length === 0) return;
+    const text = decoder.decode(line);
+    if (jsonDepth(line, MAX_DEPTH) > MAX_DEPTH) {
+      return refuse(idIn(text), INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels`);
+    }
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return refuse(null, PARSE_ERROR, "The line is not JSON");
+    }
+    if (!isObject(message)) {
+      return refuse(null, INVALID_REQUEST, "A frame is one JSON-RPC object; batches are not supported");
+    }
+    if (message.method === undefined) return takeResponse(message);
+    const problem = check(message);
+    if (problem) return refuse(isId(message.id) ? message.id : null, INVALID_REQUEST, problem);
+    if (message.id !== undefined) open.add(message.id);
+    if (message.method === "initialize") {
+      handshake = "legacy";
+      calls.setCapabilities(message.params);
+    }
+    if (message.method === "notifications/cancelled" && calls.cancel(message.params)) return;
+    if (message.method === "tools/call" && message.id !== undefined) return calls.start(message);
+    transport.onmessage?.(message as unknown as JSONRPCMessage);
+  }
+
+  function takeResponse(message: Message): void {
+    if (!calls.takeAnswer(message)) log("debug", "client sent an answer nobody waits for");
+  }
+
+  /** What is wrong with a request or notification, if anything. */
+  function check(message: Message): string | undefined {
+    const { id, method, params } = message;
+    if (typeof method !== "string") return "method must be a string";
+    if (params !== undefined && !isObject(params)) return "params must be an object";
+    if (id === undefined) return;
+    if (!isId(id)) return "id must be a string or a number";
+    if (open.has(id)) return `id ${JSON.stringify(id)} is still in use by another request`;
+    const meta = isObject(params?._meta) ? params._meta : {};
+    const token = meta.progressToken;
+    if (token !== undefined && !isId(token)) return "progressToken must be a string or a number";
+    const isModern = "io.modelcontextprotocol/protocolVersion" in meta;
+    if (isModern || method === "server/discover" || method === "ping") return;
+    if (method === "initialize") {
+      return handshake === "legacy" ? "initialize was already done on this connection" : undefined;
+    }
+    if (handshake === "none") return "initialize must come first";
+  }
+
+  try {
+    for await (const lines of wire.lines) {
+      for (const line of lines) {
+        if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
+        else take(line);
+      }
+    }
+  } finally {
+    calls.abortAll();
+    await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
+  }
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === "string" || typeof value === "number";
+}
+
+/** The id of a frame that is not worth parsing, so that its sender does not wait for ever. */
+function idIn(text: string): unknown {
+  const edges = text.slice(0, 1_000) + text.slice(-1_000);
+  const found = /"id"\s*:\s*(\d{1,15}|"[^"\\]{0,100}")/.exec(edges)?.[1];
+  return found === undefined ? null : JSON.parse(found);
+}

@@ -1,0 +1,122 @@
+import { ensureHome, type Home } from "../config/home.ts";
+import { readConfigFile } from "../config/read.ts";
+import { DEFAULTS } from "../config/schema.ts";
+import type { Database } from "../db/database.ts";
+import { type Reaper, startReaper } from "../mcp/reaper.ts";
+import type { Server } from "../mcp/server.ts";
+import { describe } from "../model/errors.ts";
+import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
+import { createRedactor } from "../telemetry/redact.ts";
+import { createCallLog } from "./call_log.ts";
+import { createCatalogueStore } from "./catalogue.ts";
+import { VERSION } from "./hello.ts";
+import { createLargeFrames } from "./large.ts";
+import { createResultStore } from "./results.ts";
+import { openSession, type Session, type SessionContext, type Shared } from "./session.ts";
+
+/** Everything behind the front door, wired once per process. The caller holds the home's lock. */
+export interface Gateway extends AsyncDisposable {
+  readonly home: Home;
+  readonly sessions: ReadonlySet<Session>;
+  readonly idleExitMs: number;
+  /** The open database, or why there is none. */
+  database(): Promise<{ db: Database } | { problem: string }>;
+  openSession(context: SessionContext): Promise<Session>;
+  closeSession(session: Session): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly logToStderr: boolean;
+}
+
+/** Builds the parts and joins them. Nothing slow is opened before somebody needs it. */
+export async function createGateway(home: Home, options: GatewayOptions): Promise<Gateway> {
+  await ensureHome(home);
+  const redactor = createRedactor();
+  const settings = await engineSettings(home);
+  await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor });
+  if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
+  log("info", "engine started", { version: VERSION, pid: Deno.pid });
+
+  let opening: ReturnType<Gateway["database"]> | undefined;
+  const database = () =>
+    opening ??= import("../db/pglite.ts").then(({ openDatabase }) => openDatabase(home.data)).then(
+      (db) => ({ db }),
+      (error) => {
+        log("error", "database not opened", { reason: describe(error) });
+        return { problem: describe(error) };
+      },
+    );
+  const maybeDatabase = lazy(async () => {
+    const opened = await database();
+    return "db" in opened ? opened.db : undefined;
+  });
+
+  let reaper: Reaper | undefined;
+  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: DEFAULTS.limits });
+  const large = createLargeFrames(results, redactor);
+  const calls = createCallLog(maybeDatabase);
+  const shared: Shared = {
+    home,
+    catalogues: createCatalogueStore(maybeDatabase),
+    results,
+    redactor,
+    large,
+    reaper: () => reaper ??= startReaper(),
+    sharedServers: new Map<string, Server>(),
+    record: calls.record,
+  };
+  const sessions = new Set<Session>();
+
+  const closeSession = async (session: Session) => {
+    if (sessions.delete(session)) await session[Symbol.asyncDispose]();
+  };
+  return {
+    home,
+    sessions,
+    idleExitMs: settings.idle_exit,
+    database,
+    async openSession(context) {
+      const session = await openSession(shared, context);
+      sessions.add(session);
+      return session;
+    },
+    closeSession,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...sessions].map(closeSession));
+      await Promise.all([...shared.sharedServers.values()].map((server) => server[Symbol.asyncDispose]()));
+      await reaper?.close();
+      large.close();
+      await calls.flush();
+      const opened = await opening;
+      if (opened && "db" in opened) await opened.db.close();
+      log("info", "engine stopped");
+      await stopLog();
+    },
+  };
+}
+
+/** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
+async function engineSettings(home: Home): Promise<{ idle_exit: number; log_level: LogLevel; problem?: string }> {
+  try {
+    const { engine } = await readConfigFile(home.config);
+    return {
+      idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
+      log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
+    };
+  } catch (error) {
+    return { ...DEFAULTS.engine, problem: describe(error) };
+  }
+}
+
+/** A promise whose work starts when somebody first waits for it. */
+function lazy<T>(work: () => Promise<T>): Promise<T> {
+  let started: Promise<T> | undefined;
+  const start = () => started ??= work();
+  return {
+    then: (resolve, reject) => start().then(resolve, reject),
+    catch: (reject) => start().catch(reject),
+    finally: (settled) => start().finally(settled),
+    [Symbol.toStringTag]: "Promise",
+  };
+}

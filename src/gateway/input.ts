@@ -1,0 +1,28 @@
+import type { z } from "../../deps.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { nearest } from "../model/text.ts";
+
+/** Checks what an agent sent; the error names every field that is wrong and what it should be. */
+export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.infer<T> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data as z.infer<T>;
+  const known = Object.keys(schema.shape);
+  const problems = parsed.error.issues.flatMap((issue) => {
+    const field = issue.path.join(".");
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => {
+        const near = nearest(key, known, 1)[0];
+        return `${field ? `${field}.` : ""}${key} is not known${near ? `; did you mean ${near}?` : ""}`;
+      });
+    }
+    if (issue.code === "invalid_type") {
+      return [
+        `${field || "the arguments"} must be ${
+          issue.expected === "int" ? "a whole number" : `of type ${issue.expected}`
+        }`,
+      ];
+    }
+    return [`${field}: ${issue.message}`];
+  });
+  throw new AgentCardsError("INPUT_INVALID", problems.join("; "), { hint: `Known fields: ${known.join(", ")}.` });
+}

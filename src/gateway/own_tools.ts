@@ -1,0 +1,34 @@
+import { z } from "../../deps.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { textResult, type ToolResult } from "./answer.ts";
+import { parseInput } from "./input.ts";
+import { slice } from "./results.ts";
+import type { Session } from "./session.ts";
+
+const READ_RESULT = z.strictObject({
+  handle: z.string(),
+  path: z.string().max(1_000).optional(),
+  offset: z.number().int().min(0).optional(),
+  limit: z.number().int().min(1).max(100_000).optional(),
+});
+
+/** The tools of the server name `agentcards`: called like any other, answered here. */
+export const OWN_TOOLS = {
+  async call(session: Session, name: string, input: Record<string, unknown>): Promise<ToolResult> {
+    if (name !== "read_result") {
+      throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "agentcards:${name}"`, {
+        hint: "There is agentcards:read_result.",
+      });
+    }
+    const options = parseInput(READ_RESULT, input);
+    const part = slice(await session.shared.results.read(options.handle), options);
+    const text = typeof part === "string" ? part : JSON.stringify(part);
+    const most = session.config.limits.answer_tokens * 4;
+    if (text.length <= most) return textResult(text);
+    return textResult(
+      `${
+        text.slice(0, most)
+      }\n… cut: ${text.length} characters are more than one answer holds. Use path, offset and limit.`,
+    );
+  },
+};

@@ -1,0 +1,101 @@
+import { join } from "node:path";
+import type { Limits } from "../config/schema.ts";
+import type { Database } from "../db/database.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { cut } from "../model/text.ts";
+
+/** Large answers, each in a file of its own, for a while and within a quota. */
+export interface ResultStore {
+  readonly directory: string;
+  /** Registers a file that was written into the directory under its handle. */
+  register(stored: { handle: string; tool: string; bytes: number }): void;
+  read(handle: string): Promise<unknown>;
+}
+
+const HANDLE = /^r_[0-9a-f]{16}$/;
+
+export function newHandle(): string {
+  return `r_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+}
+
+export interface ResultStoreOptions {
+  readonly directory: string;
+  readonly database: Promise<Database | undefined>;
+  readonly limits: Pick<Limits, "results_bytes" | "results_age">;
+}
+
+export function createResultStore({ directory, database, limits }: ResultStoreOptions): ResultStore {
+  /** Drops what is too old and, oldest first, what is over the quota. */
+  async function sweep(db: Database): Promise<void> {
+    const gone = await db.query<{ handle: string }>(
+      `delete from result_handle where handle in (
+         select handle from (
+           select handle, expires_at, sum(bytes) over (order by created_at desc, handle) as total from result_handle
+         ) as held where total > $1 or expires_at < now()
+       ) returning handle`,
+      [limits.results_bytes],
+    );
+    for (const { handle } of gone) await Deno.remove(join(directory, handle)).catch(() => {});
+  }
+
+  return {
+    directory,
+    register({ handle, tool, bytes }) {
+      database.then(async (db) => {
+        if (!db) return;
+        await db.query(
+          "insert into result_handle (handle, tool, bytes, expires_at) values ($1, $2, $3, now() + $4 * interval '1 ms')",
+          [handle, tool, bytes, limits.results_age],
+        );
+        await sweep(db);
+      }).catch(() => {
+        // The file is there; without its row it only lives until the folder is cleaned.
+      });
+    },
+    async read(handle) {
+      const gone = () =>
+        new AgentCardsError("RESULT_GONE", `There is no stored result "${cut(handle, 40)}"`, {
+          hint: "Stored results live 7 days, the oldest go first when space is short. Call the tool again.",
+        });
+      if (!HANDLE.test(handle)) throw gone();
+      try {
+        return JSON.parse(await Deno.readTextFile(join(directory, handle)));
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) throw gone();
+        throw error;
+      }
+    },
+  };
+}
+
+/** A part of a stored value: below `path`, from `offset`, at most `limit` characters or items. */
+export function slice(value: unknown, options: { path?: string; offset?: number; limit?: number }): unknown {
+  const found = at(value, options.path ?? "");
+  const offset = options.offset ?? 0;
+  if (typeof found === "string") return found.slice(offset, offset + (options.limit ?? 20_000));
+  if (Array.isArray(found)) return found.slice(offset, offset + (options.limit ?? 100));
+  return found;
+}
+
+/** Follows `items[0].name` and `["odd key"]` through own properties only. */
+function at(value: unknown, path: string): unknown {
+  let here = value;
+  for (const [, dotted, index, quoted] of path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
+    const key = dotted ?? index ?? JSON.parse(`"${quoted}"`);
+    const known = Array.isArray(here) ? Number(key) < here.length : isObject(here) && Object.hasOwn(here, key);
+    if (!known) {
+      const keys = Array.isArray(here)
+        ? `0 to ${here.length - 1}`
+        : isObject(here)
+        ? Object.keys(here).slice(0, 20).join(", ")
+        : "none";
+      throw new AgentCardsError(
+        "INPUT_INVALID",
+        `path: there is no "${cut(String(key), 60)}" here; there are: ${cut(keys, 400)}`,
+      );
+    }
+    here = (here as Record<string, unknown>)[key];
+  }
+  return here;
+}

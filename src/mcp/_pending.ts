@@ -1,0 +1,106 @@
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import type { Message, StdioTransport } from "./stdio.ts";
+import { gaveUp, type Reply, type RequestOptions } from "./upstream.ts";
+
+interface Waiter {
+  readonly method: string;
+  readonly onProgress: RequestOptions["onProgress"];
+  settle(reply: Reply): void;
+  fail(error: AgentCardsError): void;
+}
+
+/**
+ * Our own requests on the connection, beside the SDK's: forwarded as they are, without a schema in between, so that
+ * nothing a server says is lost or validated twice. Ids are strings; the SDK's are numbers.
+ */
+export function createPending(server: string) {
+  const waiting = new Map<string, Waiter>();
+  let last = 0;
+
+  const settle = (id: unknown, reply: Reply): boolean => {
+    const waiter = waiting.get(id as string);
+    if (!waiter) return false;
+    waiting.delete(id as string);
+    waiter.settle(reply);
+    return true;
+  };
+
+  return {
+    settle,
+    calls: () => [...waiting].filter(([, { method }]) => method === "tools/call").map(([id]) => id),
+    /** Settles the request a message answers; late and doubled answers are ours too, and dropped. */
+    take(message: Message): boolean {
+      if (message.method === "notifications/progress") {
+        const { progressToken, ...progress } = isObject(message.params) ? message.params : {};
+        const waiter = waiting.get(progressToken as string);
+        waiter?.onProgress?.(progress);
+        return waiter !== undefined;
+      }
+      const { id } = message;
+      if (message.method !== undefined || typeof id !== "string" || !id.startsWith("ac-")) return false;
+      settle(id, replyOf(message));
+      return true;
+    },
+    failAll(reason: string): void {
+      for (const [id, waiter] of waiting) {
+        waiting.delete(id);
+        waiter.fail(
+          new AgentCardsError("SERVER_LOST", `Server "${server}" went away during the call: ${reason}`, {
+            hint: "The call was not repeated, since it may have had an effect. The next call starts the server again.",
+          }),
+        );
+      }
+    },
+    request(
+      transport: StdioTransport,
+      request: { method: string; params: Record<string, unknown> },
+      options: RequestOptions,
+    ) {
+      const id = `ac-${++last}`;
+      const { method } = request;
+      const params = options.onProgress
+        ? { ...request.params, _meta: { ...request.params._meta as object, progressToken: id } }
+        : request.params;
+      const { signal, timeoutMs } = options;
+      if (transport.reason !== undefined) {
+        return Promise.reject(new AgentCardsError("SERVER_LOST", `Server "${server}" is gone: ${transport.reason}`));
+      }
+      return new Promise<Reply>((resolve, reject) => {
+        const giveUp = () => {
+          if (!waiting.delete(id)) return;
+          done();
+          transport.write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+          reject(gaveUp(server, signal, timeoutMs));
+        };
+        const timer = setTimeout(giveUp, timeoutMs);
+        const done = () => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", giveUp);
+        };
+        waiting.set(id, {
+          method,
+          onProgress: options.onProgress,
+          settle: (reply) => (done(), resolve(reply)),
+          fail: (error) => (done(), reject(error)),
+        });
+        signal?.addEventListener("abort", giveUp);
+        if (signal?.aborted) return giveUp();
+        transport.write({ jsonrpc: "2.0", id, method, params });
+      });
+    },
+  };
+}
+
+function replyOf(message: Message): Reply {
+  if (isObject(message.error)) {
+    const { code, message: text } = message.error;
+    return {
+      kind: "error",
+      code: typeof code === "number" ? code : -32603,
+      message: typeof text === "string" ? text : "the server gave no reason",
+    };
+  }
+  if (isObject(message.result)) return { kind: "result", result: message.result };
+  return { kind: "error", code: -32603, message: "the server's answer holds neither a result nor an error" };
+}

@@ -1,0 +1,114 @@
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { ResolvedServer } from "../config/expand.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { boundedFetch } from "./_bounded_fetch.ts";
+import { createClient, type Era, eraOf, gaveUp, type Reply, type Upstream, type UpstreamHandlers } from "./upstream.ts";
+
+export interface ConnectHttpOptions {
+  readonly version: string;
+  readonly maxFrameBytes: number;
+  readonly startTimeoutMs: number;
+  readonly era?: Era;
+}
+
+/** Connects to a remote server: Streamable HTTP, or the older SSE transport when configured so or when that is all it speaks. */
+export async function connectHttp(
+  server: ResolvedServer,
+  options: ConnectHttpOptions,
+  handlers: UpstreamHandlers,
+): Promise<Upstream> {
+  try {
+    return await open(server, { transport: server.transport ?? "http", options, handlers });
+  } catch (cause) {
+    const speaksOnlySse = server.transport === undefined && /\b(404|405)\b/.test(messageOf(cause));
+    if (speaksOnlySse) {
+      const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
+      if (second) return second;
+    }
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${messageOf(cause)}`, {
+      cause,
+      hint: /\b(401|403)\b|unauthorized/i.test(messageOf(cause))
+        ? `Check servers.${server.name}.headers; servers that want a sign-in in the browser are not supported yet.`
+        : undefined,
+    });
+  }
+}
+
+interface Opening {
+  readonly transport: "http" | "sse";
+  readonly options: ConnectHttpOptions;
+  readonly handlers: UpstreamHandlers;
+}
+
+async function open(server: ResolvedServer, { transport: kind, options, handlers }: Opening): Promise<Upstream> {
+  const { SSEClientTransport, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const url = parseUrl(server);
+  const common = {
+    requestInit: { headers: { ...server.headers } },
+    fetch: boundedFetch(options.maxFrameBytes),
+  };
+  const transport: Transport = kind === "sse"
+    ? new SSEClientTransport(url, common)
+    : new StreamableHTTPClientTransport(url, {
+      ...common,
+      // A server that keeps dropping us is asked again ever more slowly.
+      reconnectionOptions: {
+        initialReconnectionDelay: 1_000,
+        maxReconnectionDelay: 60_000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 3,
+      },
+    });
+  const client = await createClient(options.version, handlers);
+  const closed = Promise.withResolvers<string>();
+  client.onclose = () => closed.resolve("the connection ended");
+  client.setNotificationHandler("notifications/tools/list_changed", () => handlers.onListChanged());
+  await client.connect(transport, { timeout: options.startTimeoutMs, ...options.era && { prior: options.era } });
+  const era = eraOf(client);
+  const listChanged = client.getServerCapabilities()?.tools?.listChanged === true;
+  if (era.kind === "modern" && listChanged) client.listen({ toolsListChanged: true }).catch(() => {});
+  const instructions = client.getInstructions();
+  const upstream: Upstream = {
+    era,
+    ...instructions && { instructions },
+    listChanged,
+    closed: closed.promise,
+    close: () => client.close(),
+    request: (method, params, request) => send(server.name, client, { method, params, ...request }),
+  };
+  return Object.freeze(upstream);
+}
+
+function parseUrl(server: ResolvedServer): URL {
+  const url = URL.parse(server.url!);
+  if (url?.protocol === "https:" || url?.protocol === "http:") return url;
+  throw new AgentCardsError("CONFIG_INVALID", `servers.${server.name}.url is not an http or https address`);
+}
+
+/** A result as the server sent it: the SDK's own schemas would drop what they do not know. */
+const ANY = {
+  "~standard": { version: 1, vendor: "agentcards", validate: (value: unknown) => ({ value }) },
+} as const;
+
+type Send = { method: string; params: Record<string, unknown> } & Parameters<Upstream["request"]>[2];
+
+async function send(server: string, client: Client, { method, params, ...options }: Send): Promise<Reply> {
+  try {
+    const result = await client.request({ method, params }, ANY, {
+      timeout: options.timeoutMs,
+      allowInputRequired: true,
+      ...options.signal && { signal: options.signal },
+      ...options.onProgress && { onprogress: (progress) => options.onProgress!({ ...progress }) },
+    });
+    return { kind: "result", result: result as Record<string, unknown> };
+  } catch (error) {
+    const { ProtocolError, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
+    if (error instanceof ProtocolError) return { kind: "error", code: error.code, message: error.message };
+    const timedOut = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+    if (options.signal?.aborted || timedOut) throw gaveUp(server, options.signal, options.timeoutMs);
+    throw new AgentCardsError("SERVER_LOST", `The call to server "${server}" failed: ${messageOf(error)}`, {
+      cause: error,
+      hint: "It was not repeated, since it may have had an effect.",
+    });
+  }
+}

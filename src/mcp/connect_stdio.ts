@@ -1,0 +1,127 @@
+import type { ResolvedServer } from "../config/expand.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { createPending } from "./_pending.ts";
+import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
+import { createStdioTransport, type Message } from "./stdio.ts";
+import { CAPABILITIES, createClient, type Era, eraOf, type LargeResult, type Upstream } from "./upstream.ts";
+import type { UpstreamHandlers } from "./upstream.ts";
+
+export interface ConnectOptions extends SpawnContext {
+  readonly version: string;
+  readonly maxFrameBytes: number;
+  readonly startTimeoutMs: number;
+  readonly era?: Era;
+  redact(text: string): string;
+  /** Parses a large frame elsewhere; results of the named calls come back shaped, anything else as it is. */
+  parseLarge(frame: Uint8Array, calls: readonly string[]): Promise<LargeMessage>;
+  onGarbage(what: string): void;
+}
+
+export type LargeMessage =
+  | { readonly kind: "shaped"; readonly id: string; readonly large: LargeResult }
+  | { readonly kind: "message"; readonly message: Message };
+
+/** Starts a server's program and shakes hands. */
+export async function connectStdio(
+  server: ResolvedServer,
+  options: ConnectOptions,
+  handlers: UpstreamHandlers,
+): Promise<Upstream> {
+  const process = await spawnServer(server, options);
+  try {
+    return await shakeHands(server, process, { options, handlers });
+  } catch (cause) {
+    // Some servers die of any request before initialize; they get a second process and the old handshake.
+    const diedOfProbe = options.era === undefined && cause instanceof HandshakeError && cause.processEnded;
+    await process.stop(0);
+    if (diedOfProbe) return await connectStdio(server, { ...options, era: { kind: "legacy" } }, handlers);
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+class HandshakeError extends Error {
+  constructor(message: string, readonly processEnded: boolean) {
+    super(message);
+  }
+}
+
+interface Handshake {
+  readonly options: ConnectOptions;
+  readonly handlers: UpstreamHandlers;
+}
+
+async function shakeHands(server: ResolvedServer, process: ServerProcess, { options, handlers }: Handshake) {
+  const closed = Promise.withResolvers<string>();
+  const pending = createPending(server.name);
+  const transport = createStdioTransport(process, {
+    maxFrameBytes: options.maxFrameBytes,
+    redact: options.redact,
+    onGarbage: options.onGarbage,
+    intercept(message) {
+      if (message.method === "notifications/tools/list_changed") handlers.onListChanged();
+      return pending.take(message);
+    },
+    onLargeFrame(bytes) {
+      options.parseLarge(bytes, pending.calls()).then((parsed) => {
+        if (parsed.kind === "shaped") pending.settle(parsed.id, { kind: "large", large: parsed.large });
+        else if (!pending.take(parsed.message)) transport.onmessage?.(parsed.message as never);
+      }, (error) => transport.fail(`it sent a large message that cannot be read: ${messageOf(error)}`));
+    },
+  });
+  const client = await createClient(options.version, handlers);
+  client.onclose = () => {
+    const reason = transport.reason ?? "the connection ended";
+    pending.failAll(reason);
+    closed.resolve(reason);
+  };
+  const timer = setTimeout(() => void process.stop(0), options.startTimeoutMs);
+  try {
+    await client.connect(transport, {
+      timeout: options.startTimeoutMs,
+      ...options.era && { prior: options.era },
+    });
+  } catch (cause) {
+    // The SDK reports a lost process as a closed connection; wait for the words that say why.
+    const reason = transport.reason ?? await Promise.race([closed.promise, later(200)]);
+    throw new HandshakeError(reason ?? messageOf(cause), reason !== undefined);
+  } finally {
+    clearTimeout(timer);
+  }
+  const era = eraOf(client);
+  if (era.kind === "modern" && client.getServerCapabilities()?.tools?.listChanged) {
+    client.listen({ toolsListChanged: true }).catch(() => {});
+  }
+  const instructions = client.getInstructions();
+  const envelope = era.kind === "modern" ? modernEnvelope(options.version, client.getNegotiatedProtocolVersion()!) : {};
+  const upstream: Upstream = {
+    era,
+    ...instructions && { instructions },
+    listChanged: client.getServerCapabilities()?.tools?.listChanged === true,
+    pid: process.pid,
+    closed: closed.promise,
+    close: () => transport.close(),
+    request: (method, params, request) =>
+      pending.request(transport, { method, params: withMeta(params, envelope) }, request),
+  };
+  return Object.freeze(upstream);
+}
+
+function later(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
+}
+
+/** What every request of the stateless protocol carries about us. */
+function modernEnvelope(version: string, protocol: string): Record<string, unknown> {
+  return {
+    "io.modelcontextprotocol/protocolVersion": protocol,
+    "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
+    "io.modelcontextprotocol/clientInfo": { name: "agentcards", version },
+  };
+}
+
+function withMeta(params: Record<string, unknown>, meta: Record<string, unknown>): Record<string, unknown> {
+  return { ...params, _meta: { ...isObject(params._meta) ? params._meta : {}, ...meta } };
+}

@@ -1,0 +1,161 @@
+import { isAbsolute, join } from "node:path";
+import type { ResolvedServer } from "../config/expand.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { sanitise } from "../model/text.ts";
+import type { Reaper } from "./reaper.ts";
+
+/** A server's process, its own process group. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly stdin: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly stdout: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly exited: Promise<Deno.CommandStatus>;
+  /** The last lines it wrote to stderr. */
+  lastWords(): string;
+  /** Ends the whole tree: EOF, SIGTERM, after a short grace SIGKILL. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** What a child may see of the caller's environment; everything else must be configured. */
+const INHERITED = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "TERM",
+  "LANG",
+  "LANGUAGE",
+  "TZ",
+  "TMPDIR",
+  "TEMP",
+  "TMP",
+  "XDG_CONFIG_HOME",
+  "XDG_CACHE_HOME",
+  "XDG_DATA_HOME",
+  "XDG_RUNTIME_DIR",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XAUTHORITY",
+  "NVM_DIR",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "SYSTEMROOT",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "USERPROFILE",
+  "PATHEXT",
+  "COMSPEC",
+];
+
+/** The environment of a server: the allow list, locale settings, and its own variables. */
+export function childEnvironment(
+  caller: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const inherited = Object.entries(caller).filter(([name]) => INHERITED.includes(name) || name.startsWith("LC_"));
+  return { ...Object.fromEntries(inherited), ...own };
+}
+
+export interface SpawnContext {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly reaper: Reaper;
+}
+
+let spawned = 0;
+
+/** Starts a server's program. */
+export async function spawnServer(server: ResolvedServer, context: SpawnContext): Promise<ServerProcess> {
+  const { reaper } = context;
+  const marker = `${reaper.marker.value}.${++spawned}`;
+  const cwd = server.cwd ? (isAbsolute(server.cwd) ? server.cwd : join(context.cwd, server.cwd)) : context.cwd;
+  await requireFolder(server.name, cwd);
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(server.command!, {
+      args: [...server.args ?? []],
+      cwd,
+      clearEnv: true,
+      env: { ...childEnvironment(context.env, server.env), [reaper.marker.name]: marker },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+  } catch (cause) {
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server.name}": ${messageOf(cause)}`, {
+      cause,
+      hint: cause instanceof Deno.errors.NotFound
+        ? `Is "${server.command}" installed and in the PATH of the shell that started this session?`
+        : undefined,
+    });
+  }
+  reaper.watch(child.pid);
+  const words = keepLastWords(child.stderr);
+  const exited = child.status;
+  exited.then(() => {
+    // What the server left behind when it went by itself goes too.
+    reaper.kill(child.pid, marker);
+    reaper.forget(child.pid);
+  });
+  const stdin = child.stdin.getWriter();
+  stdin.closed.catch(() => {});
+  return {
+    pid: child.pid,
+    stdin,
+    stdout: child.stdout,
+    exited,
+    lastWords: words,
+    async stop(graceMs = 1_000) {
+      stdin.close().catch(() => {});
+      signalGroup(child.pid, "SIGTERM");
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const grace = new Promise((resolve) => timer = setTimeout(resolve, graceMs));
+      await Promise.race([exited, grace]);
+      clearTimeout(timer);
+      signalGroup(child.pid, "SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/** Deno reports a missing folder as a missing program; tell them apart. */
+async function requireFolder(server: string, cwd: string): Promise<void> {
+  const info = await Deno.stat(cwd).catch(() => undefined);
+  if (!info?.isDirectory) {
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server}": there is no folder ${cwd}`);
+  }
+}
+
+function signalGroup(pid: number, signal: Deno.Signal): void {
+  try {
+    Deno.kill(Deno.build.os === "windows" ? pid : -pid, signal);
+  } catch {
+    // It is gone already.
+  }
+}
+
+const KEPT_BYTES = 4_096;
+
+/** Reads a stream to its end so that its writer never blocks, remembering only the last few kilobytes. */
+function keepLastWords(stream: ReadableStream<Uint8Array>): () => string {
+  let kept = new Uint8Array();
+  (async () => {
+    for await (const chunk of stream) {
+      const tail = chunk.subarray(-KEPT_BYTES);
+      const joined = new Uint8Array(kept.length + tail.length);
+      joined.set(kept);
+      joined.set(tail, kept.length);
+      kept = joined.slice(-KEPT_BYTES);
+    }
+  })().catch(() => {});
+  return () => sanitise(new TextDecoder().decode(kept)).trim().split("\n").slice(-5).join("\n");
+}

@@ -1,0 +1,177 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { Catalogue } from "../model/tool.ts";
+import type { Reply, RequestOptions, Upstream } from "./upstream.ts";
+
+/** Where a server is in its life. */
+export type ServerState = "stopped" | "starting" | "running" | "failing";
+
+/** What one can see of a server from outside. */
+export interface ServerStatus {
+  readonly state: ServerState;
+  readonly lastError?: string;
+  readonly startMs?: number;
+  readonly pid?: number;
+}
+
+/** One configured server of one connection: started on first use, stopped when idle, started again after a fall. */
+export interface Server extends AsyncDisposable {
+  readonly name: string;
+  status(): ServerStatus;
+  /** Sends a request, starting the server when needed. */
+  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Reply>;
+  /** The tools as the running server lists them, starting it when needed. */
+  catalogue(): Promise<Catalogue>;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  readonly name: string;
+  readonly idleStopMs: number;
+  connect(handlers: { onListChanged(): void }): Promise<Upstream>;
+  /** Reads the tools of a server that has just started or said that they changed. */
+  list(upstream: Upstream, startMs: number): Promise<Catalogue>;
+  onEvent(event: string, fields?: Record<string, unknown>): void;
+}
+
+/** After this many failures in a row calls are refused until the pause is over, instead of waiting for it. */
+const CIRCUIT_OPENS_AT = 3;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A server that lived this long had started well: its fall is not counted as a failed start. */
+const HEALTHY_MS = 10_000;
+const LIST_CHANGED_PAUSE_MS = 1_000;
+
+interface Running {
+  readonly upstream: Upstream;
+  readonly startedAt: number;
+  readonly startMs: number;
+  catalogue: Promise<Catalogue>;
+}
+
+export function createServer(options: ServerOptions): Server {
+  let running: Promise<Running> | undefined;
+  let current: Running | undefined;
+  let lastError: string | undefined;
+  let failures = 0;
+  let retryAt = 0;
+  let inFlight = 0;
+  let idleTimer: ReturnType<typeof setTimeout> | undefined;
+  let disposed = false;
+
+  function failed(reason: string): void {
+    failures++;
+    lastError = reason;
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+    // The first fall is forgiven: most servers just start again.
+    retryAt = failures === 1 ? 0 : performance.now() + pause;
+    options.onEvent("server failed", { server: options.name, failures, reason });
+  }
+
+  async function waitForTurn(): Promise<void> {
+    const pause = retryAt - performance.now();
+    if (pause <= 0) return;
+    if (failures >= CIRCUIT_OPENS_AT) {
+      throw new AgentCardsError(
+        "SERVER_UNREACHABLE",
+        `Server "${options.name}" failed ${failures} times in a row: ${lastError}`,
+        { hint: `It is tried again in ${Math.ceil(pause / 1000)} s; the other servers are not affected.` },
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+
+  async function start(): Promise<Running> {
+    await waitForTurn();
+    const begin = performance.now();
+    try {
+      const upstream = await options.connect({ onListChanged });
+      const startMs = performance.now() - begin;
+      const started: Running = {
+        upstream,
+        startedAt: performance.now(),
+        startMs,
+        catalogue: options.list(upstream, startMs),
+      };
+      started.catalogue.catch(() => {});
+      if (disposed) {
+        await upstream.close();
+        throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${options.name}" was stopped while it started`);
+      }
+      current = started;
+      upstream.closed.then((reason) => ended(started, reason));
+      options.onEvent("server started", { server: options.name, ms: Math.round(startMs), pid: upstream.pid });
+      return started;
+    } catch (error) {
+      if (!disposed) failed(messageOf(error));
+      throw error;
+    }
+  }
+
+  function ended(ofThis: Running, reason: string): void {
+    if (current !== ofThis) return;
+    current = undefined;
+    running = undefined;
+    clearTimeout(idleTimer);
+    if (performance.now() - ofThis.startedAt > HEALTHY_MS) failures = 0;
+    failed(reason);
+  }
+
+  /** However often a server says so, its list is read at most once a second. */
+  let refresh: ReturnType<typeof setTimeout> | undefined;
+  function onListChanged(): void {
+    refresh ??= setTimeout(() => {
+      refresh = undefined;
+      if (!current) return;
+      current.catalogue = options.list(current.upstream, current.startMs);
+      current.catalogue.catch((error) =>
+        options.onEvent("list failed", { server: options.name, reason: messageOf(error) })
+      );
+    }, LIST_CHANGED_PAUSE_MS);
+  }
+
+  async function use<T>(work: (running: Running) => Promise<T>): Promise<T> {
+    clearTimeout(idleTimer);
+    inFlight++;
+    try {
+      running ??= start().catch((error) => {
+        running = undefined;
+        throw error;
+      });
+      const result = await work(await running);
+      failures = 0;
+      return result;
+    } finally {
+      if (--inFlight === 0 && options.idleStopMs > 0 && !disposed) {
+        idleTimer = setTimeout(() => void stop(), options.idleStopMs);
+        Deno.unrefTimer(idleTimer as unknown as number);
+      }
+    }
+  }
+
+  async function stop(): Promise<void> {
+    clearTimeout(idleTimer);
+    const stopping = current ?? await running?.catch(() => undefined);
+    current = undefined;
+    running = undefined;
+    if (!stopping) return;
+    await stopping.upstream.close();
+    options.onEvent("server stopped", { server: options.name });
+  }
+
+  return {
+    name: options.name,
+    status: () => ({
+      state: current ? "running" : running ? "starting" : failures > 0 ? "failing" : "stopped",
+      ...lastError !== undefined && failures > 0 && { lastError },
+      ...current && { startMs: Math.round(current.startMs), ...current.upstream.pid && { pid: current.upstream.pid } },
+    }),
+    request: (method, params, request) => use(({ upstream }) => upstream.request(method, params, request)),
+    catalogue: () => use((live) => live.catalogue),
+    stop,
+    async [Symbol.asyncDispose]() {
+      disposed = true;
+      clearTimeout(refresh);
+      await stop();
+    },
+  };
+}

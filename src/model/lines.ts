@@ -1,0 +1,51 @@
+/** A line that was longer than allowed; its bytes were thrown away. */
+export const TOO_LONG = Symbol("line too long");
+
+/**
+ * Cuts a byte stream into lines without their newline, keeping at most `maxBytes` of an unfinished one. The returned
+ * bytes may share memory with the chunk: use them before the next push, or copy them.
+ */
+export function createLineSplitter(maxBytes: number): (chunk: Uint8Array) => (Uint8Array | typeof TOO_LONG)[] {
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  let skipping = false;
+
+  const finish = (end: Uint8Array): Uint8Array | typeof TOO_LONG => {
+    const tooLong = skipping || size + end.length > maxBytes;
+    const line = tooLong ? TOO_LONG : parts.length === 0 ? end : concat([...parts, end], size + end.length);
+    parts = [];
+    size = 0;
+    skipping = false;
+    return line;
+  };
+
+  return (chunk) => {
+    const lines: (Uint8Array | typeof TOO_LONG)[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      lines.push(finish(chunk.subarray(start, end)));
+      start = end + 1;
+    }
+    const rest = chunk.length - start;
+    if (rest > 0 && !skipping) {
+      size += rest;
+      if (size > maxBytes) {
+        skipping = true;
+        parts = [];
+      } else parts.push(chunk.slice(start));
+    }
+    return lines;
+  };
+}
+
+const NEWLINE = 0x0a;
+
+function concat(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from "./json.ts";
+
+/** One tool of one server, as the rest of the house knows it. */
+export interface Tool {
+  /** `server:name`: how agents and people address it. */
+  readonly id: string;
+  readonly server: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: JsonObject;
+  /** SHA-256 over the canonical JSON of the whole definition. */
+  readonly hash: string;
+}
+
+/** A tool that could not be taken as it came, and what was done about it. */
+export interface ToolNote {
+  readonly tool: string;
+  readonly why: string;
+}
+
+/** What a server offers, as last read from it. */
+export interface Catalogue {
+  readonly tools: readonly Tool[];
+  readonly dropped: readonly ToolNote[];
+  readonly repaired: readonly ToolNote[];
+  readonly instructions?: string;
+}
+
+/** Names the server side of an id may have; the colon is ours. */
+export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+export function toolId(server: string, name: string): string {
+  return `${server}:${name}`;
+}
+
+/** `server:name` apart, or just a name when there is no server in it. */
+export function splitToolId(id: string): { server?: string; name: string } {
+  const colon = id.indexOf(":");
+  return colon < 0 ? { name: id } : { server: id.slice(0, colon), name: id.slice(colon + 1) };
+}

@@ -1,0 +1,50 @@
+/** Knows every configured secret and takes them out of text. */
+export interface Redactor {
+  /** Registers values that must never be shown; short ones are too common to be taken out safely. */
+  add(values: Iterable<string>): void;
+  redact(text: string): string;
+  /** Every form that is taken out, for a redactor in another thread. */
+  forms(): string[];
+}
+
+const SHORTEST_SECRET = 8;
+const REPLACEMENT = "[redacted]";
+
+/** A redactor with no secrets yet. */
+export function createRedactor(): Redactor {
+  const known = new Set<string>();
+  let pattern: RegExp | undefined;
+  return {
+    add(values) {
+      const before = known.size;
+      for (const value of values) {
+        for (const form of forms(value)) known.add(form);
+      }
+      if (known.size === before) return;
+      const longestFirst = [...known].sort((a, b) => b.length - a.length);
+      pattern = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join("|"), "g");
+    },
+    redact: (text) => pattern ? text.replace(pattern, REPLACEMENT) : text,
+    forms: () => [...known],
+  };
+}
+
+/** A secret as it is, as it looks inside JSON, in a URL and in base64; of "Bearer X" also the X alone. */
+function forms(value: string): string[] {
+  const bare = /^\S+ (\S+)$/.exec(value)?.[1];
+  const found = bare ? forms(bare) : [];
+  if (value.length < SHORTEST_SECRET) return found;
+  const base64 = new TextEncoder().encode(value).toBase64().replace(/=+$/, "");
+  return [...found, value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), base64];
+}
+
+/** What an argument looks like without what it says: `{path: string(12), limit: number}`. */
+export function shapeOf(value: unknown, depth = 3): string {
+  if (value === null) return "null";
+  if (typeof value === "string") return `string(${value.length})`;
+  if (typeof value !== "object") return typeof value;
+  if (Array.isArray(value)) return `array(${value.length})`;
+  if (depth === 0) return "object";
+  const keys = Object.entries(value).slice(0, 20);
+  return `{${keys.map(([key, item]) => `${key.slice(0, 40)}: ${shapeOf(item, depth - 1)}`).join(", ")}}`;
+}

@@ -1,0 +1,25 @@
+// deno-lint-ignore-file no-console -- printing is what this file is for
+// deno task eval NAME [options] [--json]: measures the product through its own code paths.
+import { parseArgs } from "node:util";
+
+/** One measuring command: prints a table for people, returns the figures for programs. */
+export interface Evaluation {
+  readonly options: Record<string, { type: "string" | "boolean"; default?: string; multiple?: boolean }>;
+  run(values: Record<string, string | undefined>): Promise<Record<string, unknown>>;
+}
+
+const NAMES = ["overhead", "startup", "index", "context", "budgets"] as const;
+
+const [name, ...rest] = Deno.args;
+if (!NAMES.includes(name as typeof NAMES[number])) {
+  console.error(`usage: deno task eval ${NAMES.join("|")} [options] [--json]`);
+  Deno.exit(2);
+}
+const { evaluation } = await import(`./${name}.ts`) as { evaluation: Evaluation };
+const { values } = parseArgs({ args: rest, options: { json: { type: "boolean" }, ...evaluation.options } });
+const figures = await evaluation.run(values as Record<string, string | undefined>);
+if (values.json) console.log(JSON.stringify(figures));
+else {console.log(
+    Object.entries(figures).map(([key, value]) => `${key.padEnd(18)} ${JSON.stringify(value)}`).join("\n"),
+  );}
+Deno.exit(0);
