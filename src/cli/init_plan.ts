@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { nearest } from "../model/text.ts";
@@ -7,6 +7,7 @@ import {
   type ClientId,
   type Machine,
   OWN_NAME,
+  type OwnCommand,
   ownEntry,
   type Problem,
   type Source,
@@ -180,7 +181,7 @@ async function changesOf({ moves }: Moves, io: InitIo): Promise<{ changes: Chang
       const own = {
         keys: client === "claude-code" ? ["mcpServers"] : keys,
         name: OWN_NAME,
-        entry: ownEntry(client, io.entry),
+        entry: ownEntry(client, ownCommand(io)),
       };
       const isThere = startsTheSame(entryAt(parseFile(text, format), own), own.entry);
       const edit: FileEdit = { format: format === "toml" ? "toml" : "json", remove, add: isThere ? [] : [own] };
@@ -191,6 +192,11 @@ async function changesOf({ moves }: Moves, io: InitIo): Promise<{ changes: Chang
     }
   }
   return { changes, problems };
+}
+
+/** The command for the clients' files. They do not hand on a home that was chosen in this shell. */
+export function ownCommand({ entry, env, home }: InitIo): OwnCommand {
+  return env.AGENTCARDS_HOME ? { ...entry, env: { ...entry.env, AGENTCARDS_HOME: resolve(home.dir) } } : entry;
 }
 
 /** An entry of ours that a user has added to (variables, say) is good as it is. */

@@ -3,8 +3,8 @@ import { type Move, type Origin, originText } from "../config/clients/moves.ts";
 import { oneLine } from "../model/text.ts";
 import type { Outcome } from "./init_apply.ts";
 import type { InitIo } from "./init_io.ts";
-import type { Plan } from "./init_plan.ts";
-import { table } from "./init_table.ts";
+import { ownCommand, type Plan } from "./init_plan.ts";
+import { table } from "./table.ts";
 
 type Paint = (text: string) => string;
 
@@ -164,18 +164,25 @@ export function showOutcome(plan: Plan, outcome: Outcome, io: InitIo): string {
   return lines.join("");
 }
 
-function claudeCommand({ entry }: InitIo): string {
+function claudeCommand(io: InitIo): string {
   return `claude mcp add-json -s user ${OWN_NAME} '${
-    JSON.stringify(ownEntry("claude-code", entry)).replaceAll("'", "'\\''")
+    JSON.stringify(ownEntry("claude-code", ownCommand(io))).replaceAll("'", "'\\''")
   }'`;
 }
 
 /** The command line that takes everything back. */
-export function undoCommand({ entry: { command, args } }: InitIo): string {
+export function undoCommand(io: InitIo): string {
+  const { command, args, env = {} } = ownCommand(io);
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)} `);
   const words = [command, ...args.at(-1) === "serve" ? args.slice(0, -1) : args, "init", "--undo"];
-  return words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  return variables.join("") + words.map(quote).join(" ");
 }
 
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** A word in the number that is meant. */
 export function plural(count: number, word: string): string {
   return count === 1 ? word : `${word}s`;
 }

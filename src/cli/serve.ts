@@ -1,5 +1,7 @@
 import { locateHome } from "../config/home.ts";
+import { stdioChannel } from "../gateway/channel.ts";
 import { connectEngine } from "../gateway/engine_client.ts";
+import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { pipe } from "../gateway/pipe.ts";
 import { ownProgram } from "./own_program.ts";
 
@@ -9,19 +11,8 @@ export async function serve(): Promise<number> {
   const home = locateHome(env);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, () => Deno.exit(0));
   await pipe({
+    client: stdioChannel(MAX_CLIENT_FRAME),
     connect: () => connectEngine({ home, kind: "mcp", cwd: Deno.cwd(), env, program: ownProgram() }),
-    input: Deno.stdin,
-    output: writeAll,
   });
   return 0;
-}
-
-/** Written at once: a promise in between would cost every answer a turn of the event loop. */
-function writeAll(bytes: Uint8Array): void {
-  try {
-    for (let sent = 0; sent < bytes.length;) sent += Deno.stdout.writeSync(bytes.subarray(sent));
-  } catch {
-    // The client closed its end: nobody is left to serve.
-    Deno.exit(0);
-  }
 }

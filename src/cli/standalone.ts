@@ -1,6 +1,6 @@
 import { ensureHome, locateHome } from "../config/home.ts";
 import { lockHolder, takeLock } from "../db/lock.ts";
-import { createFrameWriter, readLines } from "../gateway/frames.ts";
+import { stdioChannel } from "../gateway/channel.ts";
 import { serveClient } from "../gateway/front.ts";
 import { createGateway } from "../gateway/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
@@ -21,17 +21,10 @@ export async function serveStandalone(): Promise<number> {
     );
   }
   await using gateway = await createGateway(home, { logToStderr: true });
-  const gone = new AbortController();
-  const input = { read: (buffer: Uint8Array) => Deno.stdin.read(buffer) };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, () => gone.abort());
-  const writer = createFrameWriter(Deno.stdout, () => gone.abort());
+  const client = stdioChannel(MAX_CLIENT_FRAME);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, client.close);
   const session = gateway.openSession({ cwd: Deno.cwd(), env: Deno.env.toObject() });
   session.catch(() => {});
-  const ended = new Promise((resolve) => gone.signal.addEventListener("abort", resolve));
-  await Promise.race([
-    ended,
-    serveClient({ lines: readLines(input, MAX_CLIENT_FRAME), write: (frame) => writer.write(frame) }, session),
-  ]);
-  await writer.drained();
+  await serveClient(client, session);
   return 0;
 }

@@ -4,7 +4,7 @@ import type { EngineReport, ServerReport } from "../gateway/control_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { availableLevel } from "../sandbox/level.ts";
 import { ask } from "./ask.ts";
-import { table } from "./init_table.ts";
+import { table } from "./table.ts";
 import { bytes, duration, painter, type Terminal } from "./terminal.ts";
 
 export interface StatusCommand {

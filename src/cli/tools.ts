@@ -1,7 +1,7 @@
 import { oneLine } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
 import { ask } from "./ask.ts";
-import { table } from "./init_table.ts";
+import { table } from "./table.ts";
 import { painter, type Terminal } from "./terminal.ts";
 
 /** `agentcards tools [SERVER]` */

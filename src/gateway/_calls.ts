@@ -1,6 +1,5 @@
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
-import { log } from "../telemetry/log.ts";
 import { textResult, type ToolResult } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { Outcome } from "./execute.ts";
@@ -15,7 +14,8 @@ type Message = Record<string, unknown>;
 export interface CallsOptions {
   readonly session: Promise<Session>;
   send(message: Message): void;
-  sendRaw(id: unknown, frame: Uint8Array): void;
+  /** Writes a response that is JSON already; the id stands at its beginning. */
+  sendRaw(id: unknown, frame: string | Uint8Array): void;
 }
 
 const META = "io.modelcontextprotocol/";
@@ -28,6 +28,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   const parking = createParking();
   let capabilities: unknown;
   let lastQuestion = 0;
+  let opened: Session | undefined;
+  session.then((open) => opened = open, () => {});
 
   /** Asks a client that takes requests from us. */
   function askDirectly(request: { method: string; params: Message }, signal: AbortSignal): Promise<Message> {
@@ -44,7 +46,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   async function run(message: Message, controller: AbortController): Promise<void> {
     const { id } = message;
     const began = performance.now();
-    const params = message.params as Message;
+    const params = isObject(message.params) ? message.params : {};
     const tool = byName.get(params.name as string);
     const input = params.arguments ?? {};
     const meta = isObject(params._meta) ? params._meta : {};
@@ -54,7 +56,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     try {
       if (!tool) throw unknownTool(params.name);
       if (!isObject(input)) throw new AgentCardsError("INPUT_INVALID", "arguments must be an object");
-      const open = await session;
+      const open = opened ?? await session;
       const start = (ask: Caller["ask"]) => {
         const caller: Caller = {
           signal: controller.signal,
@@ -72,9 +74,9 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
         ? await parking.run({ params, canAsk, controller, start })
         : await start(canAsk ? askDirectly : undefined);
     } catch (error) {
-      if (controller.signal.aborted) return;
       outcome = { kind: "result", result: textResult(describe(error), true) };
     }
+    running.delete(id);
     if (controller.signal.aborted) return;
     const bytes = answer(id, outcome, isModern);
     if (tool) void record(tool, call, { ms: performance.now() - began, outcome, bytes });
@@ -86,8 +88,9 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
       sendRaw(id, frame);
       return outcome.large.bytes;
     }
-    send({ id, result: isModern ? modern(outcome.result) : outcome.result });
-    return 0;
+    const json = JSON.stringify(isModern ? modern(outcome.result) : outcome.result);
+    sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`);
+    return json.length;
   }
 
   /** Filed after the answer has gone out, never before. */
@@ -104,9 +107,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     start(message: Message) {
       const controller = new AbortController();
       running.set(message.id, controller);
-      run({ ...message, params: isObject(message.params) ? message.params : {} }, controller)
-        .catch((error) => log("error", "call failed", { reason: describe(error) }))
-        .finally(() => running.delete(message.id));
+      void run(message, controller);
     },
     /** Whether a cancellation was for a call of ours. */
     cancel(params: unknown): boolean {
@@ -132,18 +133,16 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
 
 /** What a call carries besides its arguments: trace context for the server, answers of a repeated call. */
 function callExtras(params: Message, meta: Message): { meta?: Message; retry?: Message } {
-  const passed = Object.fromEntries(
-    Object.entries(meta).filter(([key]) => key !== "progressToken" && !key.startsWith(META)),
-  );
+  let passed: Message | undefined;
+  for (const key in meta) {
+    if (key !== "progressToken" && !key.startsWith(META)) (passed ??= {})[key] = meta[key];
+  }
   const { inputResponses, requestState } = params;
-  const retry = {
+  const retry = inputResponses === undefined && requestState === undefined ? undefined : {
     ...inputResponses !== undefined && { inputResponses },
     ...requestState !== undefined && { requestState },
   };
-  return {
-    ...Object.keys(passed).length > 0 && { meta: passed },
-    ...Object.keys(retry).length > 0 && { retry },
-  };
+  return { ...passed && { meta: passed }, ...retry && { retry } };
 }
 
 function takesElicitation(capabilities: unknown): boolean {

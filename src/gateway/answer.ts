@@ -28,12 +28,10 @@ const PREVIEW_CHARACTERS = 1_200;
  * stored, and a preview, the shape and the handle stand in their place. Images, audio and files never count.
  */
 export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
-  const content = Array.isArray(result.content) ? result.content : [];
-  const texts = content.filter(isText);
-  const structured = result.structuredContent === undefined ? 0 : JSON.stringify(result.structuredContent).length;
-  const size = texts.reduce((sum, block) => sum + block.text.length, 0) + structured;
+  const size = textSize(result);
   if (tokens(size) <= options.answerTokens) return { result };
 
+  const content = Array.isArray(result.content) ? result.content : [];
   const value = valueOf(result);
   const whole = typeof value === "string" ? value : JSON.stringify(value, null, 1);
   const note = [
@@ -45,6 +43,20 @@ export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
   const { structuredContent: _structured, ...rest } = result;
   const others = content.filter((block) => !isText(block));
   return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored: JSON.stringify(value) };
+}
+
+/** Whether an agent can take an answer as it is. */
+export function isReadable(result: ToolResult, answerTokens: number): boolean {
+  return tokens(textSize(result)) <= answerTokens;
+}
+
+/** The characters of an answer that a model would have to read. */
+function textSize(result: ToolResult): number {
+  let size = result.structuredContent === undefined ? 0 : JSON.stringify(result.structuredContent).length;
+  if (Array.isArray(result.content)) {
+    for (const block of result.content) if (isText(block)) size += block.text.length;
+  }
+  return size;
 }
 
 function isText(block: unknown): block is { type: "text"; text: string } {

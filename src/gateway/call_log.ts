@@ -9,13 +9,25 @@ export interface CallLog {
   flush(): Promise<void>;
 }
 
-const PAUSE_MS = 1_000;
-const MAX_WAITING = 10_000;
+/** Calls are filed when none has come for a moment, or after a while at the latest: writing competes with calling. */
+const QUIET_MS = 1_000;
+const LATEST_MS = 15_000;
+const MAX_WAITING = 50_000;
 const KEPT_DAYS = 90;
+const PRUNE_EVERY_MS = 3_600_000;
 
 export function createCallLog(database: Promise<Database | undefined>): CallLog {
   let waiting: CallRecord[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let lastCall = 0;
+  let firstWaiting = 0;
+  let prunedAt = -Infinity;
+
+  function whenQuiet(): void {
+    const now = performance.now();
+    if (now - lastCall >= QUIET_MS || now - firstWaiting >= LATEST_MS) void flush();
+    else timer = setTimeout(whenQuiet, QUIET_MS);
+  }
 
   async function flush(): Promise<void> {
     clearTimeout(timer);
@@ -30,7 +42,10 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
          select tool, ms, ok, bytes from jsonb_to_recordset($1::jsonb) as t(tool text, ms real, ok boolean, bytes integer)`,
         [batch],
       );
-      await db?.query("delete from tool_call where at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
+      if (performance.now() - prunedAt > PRUNE_EVERY_MS) {
+        prunedAt = performance.now();
+        await db?.query("delete from tool_call where at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
+      }
     } catch (error) {
       log("warning", "calls not recorded", { calls: batch.length, reason: messageOf(error) });
     }
@@ -39,7 +54,10 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
   return {
     record(call) {
       if (waiting.length < MAX_WAITING) waiting.push(call);
-      timer ??= setTimeout(flush, PAUSE_MS);
+      lastCall = performance.now();
+      if (timer !== undefined) return;
+      firstWaiting = lastCall;
+      timer = setTimeout(whenQuiet, QUIET_MS);
     },
     flush,
   };

@@ -12,10 +12,15 @@ export interface KnownServer {
   readonly startMs?: number;
 }
 
+/** A known server with its tool names at hand. */
+export interface Remembered extends KnownServer {
+  readonly names: ReadonlySet<string>;
+}
+
 /** The memory of what servers offer, kept in the database and in front of it. */
 export interface CatalogueStore {
   /** What is in memory already; the hot path must not wait for a hash or the database. */
-  peek(server: ServerConfig): KnownServer | undefined;
+  peek(server: ServerConfig): Remembered | undefined;
   find(server: ServerConfig): Promise<KnownServer | undefined>;
   save(server: ServerConfig, known: Required<KnownServer>): Promise<void>;
 }
@@ -49,8 +54,12 @@ interface CatalogueRow {
 
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
 export function createCatalogueStore(database: Promise<Database | undefined>): CatalogueStore {
-  const memory = new Map<string, KnownServer>();
+  const memory = new Map<string, Remembered>();
   const keys = new WeakMap<ServerConfig, string>();
+
+  function remember(key: string, known: KnownServer): void {
+    memory.set(key, { ...known, names: new Set(known.catalogue.tools.map((tool) => tool.name)) });
+  }
 
   async function load(key: string, server: string): Promise<KnownServer | undefined> {
     const db = await database;
@@ -87,12 +96,13 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
       const key = await fingerprint(server);
       keys.set(server, key);
       const known = memory.get(key) ?? await load(key, server.name);
-      if (known) memory.set(key, known);
+      if (known) remember(key, known);
       return known;
     },
     async save(server, known) {
       const key = await fingerprint(server);
-      memory.set(key, known);
+      keys.set(server, key);
+      remember(key, known);
       const { tools, dropped, repaired, instructions } = known.catalogue;
       await (await database)?.transaction(async (tx) => {
         await tx.query("delete from server_catalogue where fingerprint = $1", [key]);

@@ -1,7 +1,7 @@
 import { describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
-import type { ClientWire } from "./front.ts";
+import type { Channel } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import { METHODS } from "./control_methods.ts";
 import type { Session } from "./session.ts";
@@ -18,22 +18,20 @@ export interface ControlContext {
 
 /** Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. */
 export async function serveControl(
-  wire: ClientWire,
+  wire: Channel,
   engine: Pick<ControlContext, "gateway" | "session" | "stop">,
 ): Promise<void> {
   const gone = new AbortController();
   const running = new Set<Promise<void>>();
   try {
-    for await (const lines of wire.lines) {
-      for (const line of lines) {
-        if (line === TOO_LONG || line.length === 0) continue;
-        const request: unknown = JSON.parse(new TextDecoder().decode(line));
-        if (!isObject(request)) continue;
-        const work = answer(wire, request, { ...engine, signal: gone.signal });
-        running.add(work);
-        work.finally(() => running.delete(work));
-      }
-    }
+    await wire.read((line) => {
+      if (line === TOO_LONG || line.length === 0) return;
+      const request: unknown = JSON.parse(new TextDecoder().decode(line));
+      if (!isObject(request)) return;
+      const work = answer(wire, request, { ...engine, signal: gone.signal });
+      running.add(work);
+      work.finally(() => running.delete(work));
+    });
   } finally {
     gone.abort();
     await Promise.allSettled(running);
@@ -41,7 +39,7 @@ export async function serveControl(
 }
 
 async function answer(
-  wire: ClientWire,
+  wire: Channel,
   { id, method, params }: Record<string, unknown>,
   context: Omit<ControlContext, "progress">,
 ): Promise<void> {

@@ -2,7 +2,6 @@ import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { connectEngine, type ConnectOptions } from "./engine_client.ts";
-import { createFrameWriter } from "./frames.ts";
 
 /** One question of the command line to the engine. */
 export interface ControlRequest {
@@ -13,25 +12,28 @@ export interface ControlRequest {
 
 /** Asks the engine and closes the connection again. */
 export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, request: ControlRequest): Promise<T> {
-  const { conn, lines } = await connectEngine({ ...options, kind: "control" });
+  const { channel } = await connectEngine({ ...options, kind: "control" });
+  const answer = Promise.withResolvers<T>();
+  const decoder = new TextDecoder();
+  const reading = channel.read((line) => {
+    const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
+    if (!isObject(message)) return;
+    if (isObject(message.progress)) request.onProgress?.(message.progress);
+    else if (isObject(message.error)) answer.reject(fromWire(message.error));
+    else answer.resolve(message.result as T);
+  });
+  reading.then(() =>
+    answer.reject(
+      new AgentCardsError("ENGINE_UNREACHABLE", "The engine went away before it answered", {
+        hint: "Try again; the next command starts a new one.",
+      }),
+    )
+  );
+  channel.write(JSON.stringify({ id: 1, method: request.method, params: request.params ?? {} }));
   try {
-    const writer = createFrameWriter(conn, () => {});
-    writer.write(JSON.stringify({ id: 1, method: request.method, params: request.params ?? {} }));
-    const decoder = new TextDecoder();
-    for await (const batch of lines) {
-      for (const line of batch) {
-        const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
-        if (!isObject(message)) continue;
-        if (isObject(message.progress)) request.onProgress?.(message.progress);
-        else if (isObject(message.error)) throw fromWire(message.error);
-        else return message.result as T;
-      }
-    }
-    throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine went away before it answered", {
-      hint: "Try again; the next command starts a new one.",
-    });
+    return await answer.promise;
   } finally {
-    conn.close();
+    channel.close();
   }
 }
 

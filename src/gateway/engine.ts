@@ -1,10 +1,10 @@
+import net from "node:net";
 import { ensureHome, ensureSocketFolder, type Home, socketPath } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { describe } from "../model/errors.ts";
-import { TOO_LONG } from "../model/lines.ts";
 import { log } from "../telemetry/log.ts";
 import { serveControl } from "./control.ts";
-import { createFrameWriter, readLines } from "./frames.ts";
+import { type Channel, type Line, socketChannel } from "./channel.ts";
 import { serveClient } from "./front.ts";
 import { createGateway, type Gateway } from "./gateway.ts";
 import { type Hello, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
@@ -23,37 +23,28 @@ export async function runEngine(home: Home): Promise<number> {
   await ensureSocketFolder(path, home);
   // Whoever holds the lock may remove what a killed engine left behind.
   await Deno.remove(path).catch(() => {});
-  const mask = Deno.umask(0o177);
-  const listener = Deno.listen({ transport: "unix", path });
-  Deno.umask(mask);
-
   const stopping = Promise.withResolvers<void>();
   const stop = () => stopping.resolve();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) Deno.addSignalListener(signal, stop);
 
   const gateway = createGateway(home, { logToStderr: false });
-  const connections = new Set<Deno.Conn>();
+  const connections = new Set<Channel>();
   const idle = idleTimer(gateway, stop);
-  (async () => {
-    for await (const conn of listener) {
-      connections.add(conn);
-      idle.busy();
-      serveConnection(conn, { gateway, stop, others: () => connections.size - 1 })
-        .catch(async (error) => {
-          await gateway;
-          log("warning", "connection failed", { reason: describe(error) });
-        })
-        .finally(() => {
-          connections.delete(conn);
-          try {
-            conn.close();
-          } catch {
-            // The other side was first.
-          }
-          if (connections.size === 0) idle.rest();
-        });
+  const serve = async (channel: Channel) => {
+    connections.add(channel);
+    idle.busy();
+    try {
+      await serveConnection(channel, { gateway, stop, others: () => connections.size - 1 });
+    } catch (error) {
+      await gateway;
+      log("warning", "connection failed", { reason: describe(error) });
+    } finally {
+      connections.delete(channel);
+      channel.close();
+      if (connections.size === 0) idle.rest();
     }
-  })().catch(() => {});
+  };
+  const listener = await listen(path, (socket) => void serve(socketChannel(socket, MAX_CLIENT_FRAME)));
   idle.rest();
   // Soon needed, but not before the first client has its list of tools.
   const warmUp = setTimeout(() => gateway.then(({ database }) => database()).catch(() => {}), WARM_UP_AFTER_MS);
@@ -63,8 +54,23 @@ export async function runEngine(home: Home): Promise<number> {
   listener.close();
   await Deno.remove(path).catch(() => {});
   await (await gateway)[Symbol.asyncDispose]();
-  for (const conn of connections) conn.close();
+  for (const channel of connections) channel.close();
   return 0;
+}
+
+/** Listens on a socket that only its owner may open, from the first moment on. */
+async function listen(path: string, onConnection: (socket: net.Socket) => void): Promise<net.Server> {
+  const server = net.createServer(onConnection);
+  const mask = Deno.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    Deno.umask(mask);
+  }
+  return server;
 }
 
 /** Stops an engine that nobody has used for a while. */
@@ -89,16 +95,13 @@ interface Engine {
   others(): number;
 }
 
-async function serveConnection(conn: Deno.Conn, engine: Engine): Promise<void> {
-  const writer = createFrameWriter(conn, () => conn.close());
-  const lines = readLines(conn, MAX_CLIENT_FRAME);
-  const first = await lines.next();
-  if (first.done) return;
-  const [helloLine, ...rest] = first.value;
-  const { hello, welcome } = greet(helloLine, engine);
-  writer.write(JSON.stringify(welcome));
+async function serveConnection(channel: Channel, engine: Engine): Promise<void> {
+  const first = await channel.first();
+  if (first === undefined) return;
+  const { hello, welcome } = greet(first, engine);
+  channel.write(JSON.stringify(welcome));
   if (!hello || welcome.error || welcome.leaving) {
-    await writer.drained();
+    await channel.end();
     if (welcome.leaving) engine.stop();
     return;
   }
@@ -106,16 +109,14 @@ async function serveConnection(conn: Deno.Conn, engine: Engine): Promise<void> {
   const session = gateway.openSession({ cwd: hello.cwd, env: hello.env });
   session.catch(() => {});
   try {
-    const wire = { lines: prepend(rest, lines), write: (frame: string | Uint8Array) => writer.write(frame) };
-    if (hello.kind === "mcp") await serveClient(wire, session);
-    else await serveControl(wire, { gateway, session, stop: engine.stop });
-    await writer.drained();
+    if (hello.kind === "mcp") await serveClient(channel, session);
+    else await serveControl(channel, { gateway, session, stop: engine.stop });
   } finally {
     await session.then(gateway.closeSession, () => {});
   }
 }
 
-function greet(line: Uint8Array | typeof TOO_LONG | undefined, engine: Engine): { hello?: Hello; welcome: Welcome } {
+function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } {
   const welcome = { agentcards: PROTOCOL, version: VERSION, pid: Deno.pid };
   let hello: unknown;
   try {
@@ -131,9 +132,4 @@ function greet(line: Uint8Array | typeof TOO_LONG | undefined, engine: Engine): 
   const error =
     `the running engine has version ${VERSION}, you have ${hello.version}; run \`agentcards engine restart\``;
   return { hello, welcome: { ...welcome, error } };
-}
-
-async function* prepend<T>(first: T[], rest: AsyncIterable<T[]>): AsyncGenerator<T[]> {
-  if (first.length > 0) yield first;
-  yield* rest;
 }

@@ -1,15 +1,13 @@
+import net from "node:net";
 import { type Home, socketPath } from "../config/home.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { TOO_LONG } from "../model/lines.ts";
-import { readLines } from "./frames.ts";
+import { type Channel, type Line, socketChannel } from "./channel.ts";
 import { HELLO_TIMEOUT_MS, isWelcome, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
 
 /** A connection to the engine after the greeting. */
 export interface EngineConnection {
-  readonly conn: Deno.Conn;
+  readonly channel: Channel;
   readonly pid: number;
-  /** Lines after the welcome; each batch is valid until the next. */
-  readonly lines: AsyncGenerator<(Uint8Array | typeof TOO_LONG)[]>;
 }
 
 export interface ConnectOptions {
@@ -32,61 +30,55 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
   let started: Promise<Deno.CommandStatus> | undefined;
   let pause = 5;
   for (;;) {
-    const conn = await Deno.connect({ transport: "unix", path }).catch((error) => error as Error);
-    if (!(conn instanceof Error)) {
-      const greeted = await greet(conn, options);
+    const channel = await open(path).catch((error) => error as Error);
+    if (!(channel instanceof Error)) {
+      const greeted = await greet(channel, options);
       if (greeted) return greeted;
       started = undefined;
     } else if (!options.program) {
-      throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: conn });
+      throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: channel });
     } else {
       started ??= startEngine(options.program, options);
     }
-    if (performance.now() > deadline) throw await notStarted(options.home, conn);
+    if (performance.now() > deadline) throw await notStarted(options.home, channel);
     await new Promise((resolve) => setTimeout(resolve, pause));
     pause = Math.min(pause * 1.5, 100);
   }
 }
 
-/** Says hello; undefined means that an engine of another version is leaving and a new one is due. */
-async function greet(conn: Deno.Conn, options: ConnectOptions): Promise<EngineConnection | undefined> {
+function open(path: string): Promise<Channel> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(path);
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.off("error", reject);
+      resolve(socketChannel(socket, MAX_ENGINE_FRAME));
+    });
+  });
+}
+
+/** Says hello; undefined means that the engine is going and a new one is due. */
+async function greet(channel: Channel, options: ConnectOptions): Promise<EngineConnection | undefined> {
   const { kind, cwd, env } = options;
-  const lines = readLines(conn, MAX_ENGINE_FRAME);
-  const hello = JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env }) + "\n";
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env }));
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));
-    const sent = sendAll(conn, new TextEncoder().encode(hello)).then(() => lines.next());
-    const first = await Promise.race([sent, silence]);
+    const first = await Promise.race([channel.first(), silence]);
     if (first === "silence") throw await silentEngine(options.home);
-    if (first.done) return close(conn);
-    const welcome = parseWelcome(first.value[0]);
-    if (welcome.leaving) return close(conn);
+    if (first === undefined) return undefined;
+    const welcome = parseWelcome(first);
     if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
-    return { conn, pid: welcome.pid, lines };
+    return welcome.leaving ? undefined : { channel, pid: welcome.pid };
   } catch (error) {
-    close(conn);
-    if (error instanceof AgentCardsError) throw error;
-    // It went away in the middle of the greeting: somebody else is due.
-    return undefined;
+    channel.close();
+    throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function close(conn: Deno.Conn): undefined {
-  try {
-    conn.close();
-  } catch {
-    // It is closed already.
-  }
-}
-
-async function sendAll(conn: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let sent = 0; sent < bytes.length;) sent += await conn.write(bytes.subarray(sent));
-}
-
-function parseWelcome(line: Uint8Array | typeof TOO_LONG | undefined): Welcome {
+function parseWelcome(line: Line): Welcome {
   const welcome: unknown = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;
   if (!isWelcome(welcome)) {
     throw new AgentCardsError("ENGINE_BUSY", "What answers on the engine's socket is not an engine");

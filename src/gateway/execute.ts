@@ -4,10 +4,10 @@ import { AgentCardsError } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId } from "../model/tool.ts";
 import { join } from "node:path";
-import { shapeAnswer, textResult, type ToolResult } from "./answer.ts";
+import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
 import { approve, type Caller } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
-import { settleQuestions } from "./questions.ts";
+import { isQuestion, settleQuestions } from "./questions.ts";
 import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
 
@@ -29,7 +29,7 @@ const CALL_TIMEOUT_MS = 10 * 60_000;
 
 /** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
 export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
-  const { server, name } = await resolve(session, call.tool);
+  const { server, name } = resolveKnown(session, call.tool) ?? await resolve(session, call.tool);
   const id = toolId(server, name);
   if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
 
@@ -51,31 +51,52 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
         signal: caller.signal,
         ...caller.progress && { onProgress: caller.progress },
       });
-    return await answer(
-      session,
-      id,
-      await settleQuestions(await send(request), caller, (more) => send({ ...request, ...more })),
-    );
+    const reply = await send(request);
+    const settled = isQuestion(reply)
+      ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more }))
+      : reply;
+    return await answer(session, id, settled);
   } finally {
     callers.delete(caller);
   }
 }
 
 /** The upstream's reply as an answer: unchanged, unless it is an error or too long to read. */
-async function answer(session: Session, id: string, reply: Reply): Promise<Outcome> {
+function answer(session: Session, id: string, reply: Reply): Outcome | Promise<Outcome> {
   if (reply.kind === "large") return { kind: "large", large: reply.large };
   if (reply.kind === "error") {
     const message = `${id} failed: ${oneLine(reply.message, 2_000)} (code ${reply.code})`;
     return { kind: "result", result: textResult(message, true) };
   }
+  const { answer_tokens } = session.config.limits;
+  return isReadable(reply.result, answer_tokens)
+    ? { kind: "result", result: reply.result }
+    : store(session, id, { result: reply.result, answerTokens: answer_tokens });
+}
+
+/** Puts a long answer aside and answers with its preview. */
+async function store(
+  session: Session,
+  id: string,
+  long: { result: ToolResult; answerTokens: number },
+): Promise<Outcome> {
+  const { results } = session.shared;
   const handle = newHandle();
-  const { result, stored } = shapeAnswer(reply.result, { answerTokens: session.config.limits.answer_tokens, handle });
+  const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
   if (stored !== undefined) {
-    const { results } = session.shared;
     await Deno.writeTextFile(join(results.directory, handle), stored, { mode: 0o600 });
     results.register({ handle, tool: id, bytes: stored.length });
   }
   return { kind: "result", result };
+}
+
+/** The usual case, without waiting for anything: an id that is in memory. */
+function resolveKnown(session: Session, asked: string): { server: string; name: string } | undefined {
+  const colon = asked.indexOf(":");
+  if (colon < 0) return;
+  const server = asked.slice(0, colon);
+  const name = asked.slice(colon + 1);
+  return session.isKnown(server, name) ? { server, name } : undefined;
 }
 
 /** Which server and tool a name means: `server:tool`, or a bare name that only one server has. */

@@ -3,16 +3,11 @@ import { describe } from "../model/errors.ts";
 import { isObject, jsonDepth } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { log } from "../telemetry/log.ts";
+import type { Channel } from "./channel.ts";
 import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { serveProtocol } from "./mcp_server.ts";
 import type { Session } from "./session.ts";
-
-/** A client's connection, whatever carries it. */
-export interface ClientWire {
-  lines: AsyncIterable<(Uint8Array | typeof TOO_LONG)[]>;
-  write(frame: string | Uint8Array): void;
-}
 
 export type Message = Record<string, unknown>;
 
@@ -24,7 +19,7 @@ const PARSE_ERROR = -32700;
  * Serves one client until its connection ends. Frames are checked here before anything believes them; `tools/call` goes
  * straight to our tools, so that results pass as they are; the rest of the protocol is the SDK's.
  */
-export async function serveClient(wire: ClientWire, session: Promise<Session>): Promise<void> {
+export async function serveClient(wire: Channel, session: Promise<Session>): Promise<void> {
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
@@ -97,12 +92,10 @@ export async function serveClient(wire: ClientWire, session: Promise<Session>): 
   }
 
   try {
-    for await (const lines of wire.lines) {
-      for (const line of lines) {
-        if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
-        else take(line);
-      }
-    }
+    await wire.read((line) => {
+      if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
+      else take(line);
+    });
   } finally {
     calls.abortAll();
     await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));

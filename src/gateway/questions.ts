@@ -38,6 +38,7 @@ export async function settleQuestions(
   return reply;
 }
 
-function isQuestion(reply: Reply): reply is Reply & { kind: "result" } {
+/** Whether a server wants to know something before it goes on. */
+export function isQuestion(reply: Reply): reply is Reply & { kind: "result" } {
   return reply.kind === "result" && reply.result.resultType === "input_required";
 }

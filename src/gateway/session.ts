@@ -50,6 +50,8 @@ export interface Session extends AsyncDisposable {
   /** Who is waiting for which server: its questions go to the last one who can answer. */
   readonly callers: Map<string, Set<Caller>>;
   server(name: string): Server;
+  /** Whether a tool is in memory already. */
+  isKnown(server: string, name: string): boolean;
   /** What a server offers as far as it is known, without starting it. */
   known(name: string): Promise<Catalogue | undefined>;
   status(): { config: ServerConfig; server: Server | undefined }[];
@@ -82,6 +84,10 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       const server = makeServer(requireServer(config, name));
       servers.set(name, server);
       return server;
+    },
+    isKnown(server, name) {
+      const entry = Object.hasOwn(config.servers, server) ? config.servers[server]! : undefined;
+      return entry !== undefined && !entry.disabled && shared.catalogues.peek(entry)?.names.has(name) === true;
     },
     async known(name) {
       const entry = requireServer(config, name);

@@ -5,9 +5,11 @@ import { gaveUp, type Reply, type RequestOptions } from "./upstream.ts";
 
 interface Waiter {
   readonly method: string;
+  readonly deadline: number;
   readonly onProgress: RequestOptions["onProgress"];
   settle(reply: Reply): void;
   fail(error: AgentCardsError): void;
+  giveUp(): void;
 }
 
 /**
@@ -17,6 +19,24 @@ interface Waiter {
 export function createPending(server: string) {
   const waiting = new Map<string, Waiter>();
   let last = 0;
+
+  // One timer for all, set for the earliest deadline: a timer per call would cost more than the rest of this file.
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let due = Infinity;
+  function watch(deadline: number): void {
+    if (deadline >= due) return;
+    clearTimeout(timer);
+    due = deadline;
+    timer = setTimeout(expire, due - performance.now());
+  }
+  function expire(): void {
+    due = Infinity;
+    const now = performance.now();
+    for (const { deadline, giveUp } of waiting.values()) {
+      if (deadline <= now) giveUp();
+      else watch(deadline);
+    }
+  }
 
   const settle = (id: unknown, reply: Reply): boolean => {
     const waiter = waiting.get(id as string);
@@ -43,6 +63,7 @@ export function createPending(server: string) {
       return true;
     },
     failAll(reason: string): void {
+      clearTimeout(timer);
       for (const [id, waiter] of waiting) {
         waiting.delete(id);
         waiter.fail(
@@ -66,27 +87,19 @@ export function createPending(server: string) {
       if (transport.reason !== undefined) {
         return Promise.reject(new AgentCardsError("SERVER_LOST", `Server "${server}" is gone: ${transport.reason}`));
       }
+      // Sent first: all that follows happens while the server is at work already.
+      transport.write({ jsonrpc: "2.0", id, method, params });
       return new Promise<Reply>((resolve, reject) => {
         const giveUp = () => {
           if (!waiting.delete(id)) return;
-          done();
           transport.write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
           reject(gaveUp(server, signal, timeoutMs));
         };
-        const timer = setTimeout(giveUp, timeoutMs);
-        const done = () => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", giveUp);
-        };
-        waiting.set(id, {
-          method,
-          onProgress: options.onProgress,
-          settle: (reply) => (done(), resolve(reply)),
-          fail: (error) => (done(), reject(error)),
-        });
-        signal?.addEventListener("abort", giveUp);
-        if (signal?.aborted) return giveUp();
-        transport.write({ jsonrpc: "2.0", id, method, params });
+        const deadline = performance.now() + timeoutMs;
+        waiting.set(id, { method, deadline, onProgress: options.onProgress, settle: resolve, fail: reject, giveUp });
+        watch(deadline);
+        if (signal?.aborted) giveUp();
+        else signal?.addEventListener("abort", giveUp);
       });
     },
   };

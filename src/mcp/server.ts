@@ -55,6 +55,7 @@ export function createServer(options: ServerOptions): Server {
   let failures = 0;
   let retryAt = 0;
   let inFlight = 0;
+  let lastUsed = 0;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
 
@@ -112,6 +113,7 @@ export function createServer(options: ServerOptions): Server {
     current = undefined;
     running = undefined;
     clearTimeout(idleTimer);
+    idleTimer = undefined;
     if (performance.now() - ofThis.startedAt > HEALTHY_MS) failures = 0;
     failed(reason);
   }
@@ -130,26 +132,37 @@ export function createServer(options: ServerOptions): Server {
   }
 
   async function use<T>(work: (running: Running) => Promise<T>): Promise<T> {
-    clearTimeout(idleTimer);
     inFlight++;
     try {
-      running ??= start().catch((error) => {
+      const live = current ?? await (running ??= start().catch((error) => {
         running = undefined;
         throw error;
-      });
-      const result = await work(await running);
+      }));
+      const result = await work(live);
       failures = 0;
       return result;
     } finally {
-      if (--inFlight === 0 && options.idleStopMs > 0 && !disposed) {
-        idleTimer = setTimeout(() => void stop(), options.idleStopMs);
-        Deno.unrefTimer(idleTimer as unknown as number);
-      }
+      inFlight--;
+      lastUsed = performance.now();
+      if (idleTimer === undefined && options.idleStopMs > 0 && !disposed) stopWhenIdle(options.idleStopMs);
     }
+  }
+
+  /** The timer runs on through calls and looks at the clock when it fires; resetting it each time would be wasted work. */
+  function stopWhenIdle(after: number): void {
+    idleTimer = setTimeout(() => {
+      idleTimer = undefined;
+      const rest = options.idleStopMs - (performance.now() - lastUsed);
+      if (inFlight > 0) stopWhenIdle(options.idleStopMs);
+      else if (rest > 1) stopWhenIdle(rest);
+      else void stop();
+    }, after);
+    Deno.unrefTimer(idleTimer as unknown as number);
   }
 
   async function stop(): Promise<void> {
     clearTimeout(idleTimer);
+    idleTimer = undefined;
     const stopping = current ?? await running?.catch(() => undefined);
     current = undefined;
     running = undefined;

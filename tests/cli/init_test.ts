@@ -498,3 +498,13 @@ Deno.test("init does nothing when our own configuration is broken", async () => 
   match(io.said.join(""), /comand is not a known key/);
   assertEquals(await snapshot(world.home), before);
 });
+
+Deno.test("init tells the clients about a home of the user's choice", async () => {
+  await using world = await makeHome();
+  const env = { HOME: world.home, PATH: "/usr/bin:/bin", AGENTCARDS_HOME: join(world.home, "my cards") };
+  const io = ioFor(world, { env, home: locateHome(env) });
+  assertEquals(await init(OPTIONS, io), 0);
+  const { mcpServers } = JSON.parse(await Deno.readTextFile(join(world.home, ".cursor/mcp.json")));
+  assertEquals(mcpServers.agentcards.env, { AGENTCARDS_HOME: env.AGENTCARDS_HOME });
+  ok(io.said.join("").includes(`AGENTCARDS_HOME='${env.AGENTCARDS_HOME}' /opt/agentcards init --undo`));
+});

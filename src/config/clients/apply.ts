@@ -32,6 +32,7 @@ export function stillTrue(edit: FileEdit, now: unknown): FileEdit {
   };
 }
 
+/** What became of a file. */
 export type Undone = "restored" | "edited" | "gone" | "nothing";
 
 /** What taking the change back would mean for the file as it is now. */

@@ -31,6 +31,7 @@ export interface Backup {
   readonly manifest: Manifest;
 }
 
+/** What shall happen to one client's file. */
 export interface Change {
   readonly client: ClientId;
   readonly path: string;

@@ -43,6 +43,7 @@ export async function findClaude(env: Readonly<Record<string, string | undefined
   }
 }
 
+/** How to run the `claude` program. */
 export interface ClaudeCli {
   readonly program: string;
   readonly cwd: string;

@@ -88,11 +88,12 @@ export interface Machine {
 export interface OwnCommand {
   readonly command: string;
   readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Our entry in the shape a client wants. */
-export function ownEntry(client: ClientId, { command, args }: OwnCommand): Record<string, unknown> {
-  if (client === "claude-code" || client === "vscode") return { type: "stdio", command, args: [...args] };
-  if (client === "zed") return { command, args: [...args], env: {} };
-  return { command, args: [...args] };
+export function ownEntry(client: ClientId, { command, args, env }: OwnCommand): Record<string, unknown> {
+  const entry = { command, args: [...args], ...(env && { env: { ...env } }) };
+  if (client === "claude-code" || client === "vscode") return { type: "stdio", ...entry };
+  return client === "zed" ? { env: {}, ...entry } : entry;
 }

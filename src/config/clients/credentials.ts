@@ -57,4 +57,5 @@ function entropy(text: string): number {
   return [...counts.values()].reduce((sum, n) => sum - (n / text.length) * Math.log2(n / text.length), 0);
 }
 
+/** An id more often than a credential, except in a URL. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

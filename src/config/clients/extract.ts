@@ -9,6 +9,7 @@ export interface Vault {
   readonly added: Record<string, string>;
 }
 
+/** The names that are taken. */
 export interface VaultOptions {
   /** What `secrets.env` holds already. */
   readonly secrets: Readonly<Record<string, string>>;

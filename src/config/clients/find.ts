@@ -23,6 +23,7 @@ export interface Found {
   readonly looked: readonly string[];
 }
 
+/** What to look at; everything when it says nothing. */
 export interface FindOptions {
   readonly client?: ClientId;
   /** Read just this file. */

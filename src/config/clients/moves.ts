@@ -36,6 +36,7 @@ export interface Stay {
   readonly reason: string;
 }
 
+/** What becomes of every server that was found. */
 export interface Moves {
   readonly moves: readonly Move[];
   readonly stays: readonly Stay[];
@@ -45,6 +46,7 @@ export interface Moves {
 
 type Servers = Readonly<Record<string, ServerEntry>>;
 
+/** What decides where a server goes and what it is called. */
 export interface MoveOptions {
   /** Whether the project's files take part. */
   readonly project: boolean;

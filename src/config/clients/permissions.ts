@@ -20,6 +20,7 @@ export interface LostHook {
   readonly matcher: string;
 }
 
+/** Everything in Claude's settings that names moved servers. */
 export interface Permissions {
   readonly rules: readonly CarriedRule[];
   readonly hooks: readonly LostHook[];

@@ -1,4 +1,5 @@
 import { z } from "../../../deps.ts";
+import { isObject } from "../../model/json.ts";
 import { execute } from "../execute.ts";
 import { parseInput } from "../input.ts";
 import type { GatewayTool } from "./tool.ts";
@@ -25,7 +26,13 @@ export const callTool: GatewayTool = {
   },
   label: (input) => typeof input.tool === "string" ? input.tool : "call_tool",
   run: (session, { input, meta, retry }, caller) => {
-    const { tool, arguments: given = {} } = parseInput(INPUT, input);
+    const { tool, arguments: given = {} } = isPlain(input) ? input : parseInput(INPUT, input);
     return execute(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
   },
 };
+
+/** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */
+function isPlain(input: Record<string, unknown>): input is { tool: string; arguments: Record<string, unknown> } {
+  const { tool } = input;
+  return Object.keys(input).length === 2 && typeof tool === "string" && tool !== "" && isObject(input.arguments);
+}

@@ -1,0 +1,88 @@
+import { isObject } from "../model/json.ts";
+
+export type Message = Record<string, unknown>;
+
+/** Our engine always writes the id at the beginning of a line. */
+const ID = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?[\d.eE+-]+)/;
+const HEAD_BYTES = 300;
+
+/** What must be known to outlive an engine. */
+export function createMemory() {
+  const decoder = new TextDecoder();
+  /** Requests without an answer yet, by the JSON text of their id. */
+  const open = new Map<string, { method: string; isModern: boolean; line: Uint8Array | undefined }>();
+  let initialize: { id: string; line: Uint8Array } | undefined;
+  let initialized: Uint8Array | undefined;
+  const swallowed = new Set<string>();
+  let swallowAcks = 0;
+
+  return {
+    /** Remembers a frame of the client. */
+    note(line: Uint8Array): void {
+      let message: unknown;
+      try {
+        message = JSON.parse(decoder.decode(line));
+      } catch {
+        return;
+      }
+      if (!isObject(message) || typeof message.method !== "string") return;
+      const { id, method } = message;
+      if (method === "notifications/initialized") initialized = line.slice();
+      if (method === "notifications/cancelled" && isObject(message.params)) {
+        open.delete(JSON.stringify(message.params.requestId));
+      }
+      if (typeof id !== "string" && typeof id !== "number") return;
+      const key = JSON.stringify(id);
+      if (method === "initialize" && !initialize) initialize = { id: key, line: line.slice() };
+      const meta = isObject(message.params) && isObject(message.params._meta) ? message.params._meta : {};
+      open.set(key, {
+        method,
+        isModern: "io.modelcontextprotocol/protocolVersion" in meta,
+        line: method === "subscriptions/listen" ? line.slice() : undefined,
+      });
+    },
+    /** Whether nothing was replayed that is still to be answered. */
+    isQuiet: () => swallowed.size === 0 && swallowAcks === 0,
+    /** Whether a frame answers a replay, which the client must not see. */
+    isReplayed(line: Uint8Array): boolean {
+      const head = decoder.decode(line.subarray(0, HEAD_BYTES));
+      const id = ID.exec(head)?.[1];
+      if (id !== undefined) return swallowed.delete(id);
+      return head.includes('"notifications/subscriptions/acknowledged"') && swallowAcks > 0 && swallowAcks-- > 0;
+    },
+    /** Notes a frame of the engine. */
+    noteAnswer(line: Uint8Array): void {
+      const id = ID.exec(decoder.decode(line.subarray(0, HEAD_BYTES)))?.[1];
+      if (id !== undefined) open.delete(id);
+    },
+    /** What a new engine must hear first. */
+    replay(): Uint8Array[] {
+      const frames: Uint8Array[] = [];
+      if (initialize && !open.has(initialize.id)) {
+        swallowed.add(initialize.id);
+        frames.push(initialize.line);
+        if (initialized) frames.push(initialized);
+      }
+      for (const { line } of open.values()) {
+        if (!line) continue;
+        swallowAcks++;
+        frames.push(line);
+      }
+      return frames;
+    },
+    /** The answers of requests that will get none; subscriptions stay. */
+    fail(why: string): Message[] {
+      const replies: Message[] = [];
+      for (const [key, { method, isModern, line }] of open) {
+        if (line) continue;
+        open.delete(key);
+        const id = JSON.parse(key);
+        if (method === "tools/call") {
+          const result = { content: [{ type: "text", text: why }], isError: true };
+          replies.push({ id, result: isModern ? { resultType: "complete", ...result } : result });
+        } else replies.push({ id, error: { code: -32603, message: why } });
+      }
+      return replies;
+    },
+  };
+}
