@@ -76,6 +76,8 @@ export function createMemory() {
       for (const [key, { method, isModern, line }] of open) {
         if (line) continue;
         open.delete(key);
+        // A handshake that failed is not to be repeated: the client knows and will try again itself.
+        if (initialize?.id === key) initialize = undefined;
         const id = JSON.parse(key);
         if (method === "tools/call") {
           const result = { content: [{ type: "text", text: why }], isError: true };

@@ -63,7 +63,10 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
       handshake = "legacy";
       calls.setCapabilities(message.params);
     }
-    if (message.method === "notifications/cancelled" && calls.cancel(message.params)) return;
+    if (message.method === "notifications/cancelled" && calls.cancel(message.params)) {
+      open.delete((message.params as Message).requestId);
+      return;
+    }
     if (message.method === "tools/call" && message.id !== undefined) return calls.start(message);
     transport.onmessage?.(message as unknown as JSONRPCMessage);
   }
