@@ -1,0 +1,52 @@
+import { ensureHome, locateHome } from "../config/home.ts";
+import { lockHolder, takeLock } from "../db/lock.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import type { Tool } from "../model/tool.ts";
+import type { ToolResult } from "./answer.ts";
+import { execute } from "./execute.ts";
+import { createGateway } from "./gateway.ts";
+import { findTools } from "./search.ts";
+
+export interface GatewayOptions {
+  /** The folder of configuration and data; `~/.agentcards` unless told. */
+  readonly home?: string;
+  /** Where servers run, and where a project's configuration is looked for. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A gateway inside the calling program. */
+export interface EmbeddedGateway extends AsyncDisposable {
+  searchTools(query: string, limit?: number): Promise<readonly { tool: Tool; score: number }[]>;
+  callTool(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
+}
+
+/** Opens a gateway in this process. The home must not be in use by an engine. */
+export async function openGateway(options: GatewayOptions = {}): Promise<EmbeddedGateway> {
+  const env = { ...options.env ?? Deno.env.toObject(), ...options.home && { AGENTCARDS_HOME: options.home } };
+  const home = locateHome(env);
+  await ensureHome(home);
+  const lock = await takeLock(home.lock);
+  if (!lock) throw await homeInUse(home);
+  const gateway = await createGateway(home, { logToStderr: false });
+  const session = await gateway.openSession({ cwd: options.cwd ?? Deno.cwd(), env });
+  return {
+    searchTools: async (query, limit = 10) => (await findTools(session, { query, limit })).tools,
+    async callTool(tool, args = {}, signal = new AbortController().signal) {
+      const outcome = await execute(session, { tool, arguments: args }, { signal });
+      return outcome.kind === "large" ? JSON.parse(new TextDecoder().decode(outcome.large.json)) : outcome.result;
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await lock.release();
+    },
+  };
+}
+
+/** The error of a home that another process works in. */
+export async function homeInUse(home: { dir: string; lock: string }): Promise<AgentCardsError> {
+  const pid = await lockHolder(home.lock);
+  return new AgentCardsError("ENGINE_BUSY", `An engine (process ${pid}) already uses ${home.dir}`, {
+    hint: "Share it through `agentcards serve`, or set AGENTCARDS_HOME to another folder.",
+  });
+}
