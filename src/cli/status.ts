@@ -29,7 +29,9 @@ function findProblems(report: EngineReport, found: { exposed: string[]; level: n
   return [
     ...report.config_problem ? [report.config_problem] : [],
     ...report.database.problem ? [report.database.problem] : [],
-    ...report.servers.filter(({ error }) => error).map(({ name, error }) => `Server "${name}": ${error}`),
+    ...report.servers.filter(({ error }) => error).map(({ name, error }) =>
+      error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
+    ),
     ...found.exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
     ...found.level < report.minimum_level
       ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${found.level}`]

@@ -1,4 +1,5 @@
 import { AgentCardsError } from "../model/errors.ts";
+import { deepFreeze } from "../model/json.ts";
 import type { ServerConfig } from "./schema.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -22,12 +23,13 @@ export function resolveServer(server: ServerConfig, variables: Variables): Resol
   const secrets = new Set<string>();
   const fill = (text: string): string =>
     text.replace(REFERENCE, (_all, name: string, fallback?: string) => {
-      const value = variables[name];
+      const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (value !== undefined && value !== "") {
         if (SECRET_NAME.test(name)) secrets.add(value);
         return value;
       }
       if (fallback === undefined) missing.add(name);
+      else if (fallback && SECRET_NAME.test(name)) secrets.add(fallback);
       return fallback ?? "";
     });
   const fillAll = (record: Readonly<Record<string, string>> | undefined) =>
@@ -43,7 +45,7 @@ export function resolveServer(server: ServerConfig, variables: Variables): Resol
     headers: fillAll(server.headers),
   };
   for (const [key, value] of [...Object.entries(resolved.env ?? {}), ...Object.entries(resolved.headers ?? {})]) {
-    if (SECRET_NAME.test(key)) secrets.add(value);
+    if (value && SECRET_NAME.test(key)) secrets.add(value);
   }
   if (missing.size > 0) {
     const names = [...missing];
@@ -54,7 +56,7 @@ export function resolveServer(server: ServerConfig, variables: Variables): Resol
       data: { missing: names },
     });
   }
-  return Object.freeze({ ...resolved, secrets: Object.freeze([...secrets]) });
+  return deepFreeze({ ...resolved, secrets: [...secrets] });
 }
 
 /** Names whose values are taken for credentials even when they are written out literally. */

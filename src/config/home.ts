@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sha256 } from "../model/json.ts";
 
@@ -17,13 +17,15 @@ export interface Home {
 
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
 export function locateHome(env: Readonly<Record<string, string | undefined>> = Deno.env.toObject()): Home {
-  const base = env.HOME ?? env.USERPROFILE;
-  const dir = env.AGENTCARDS_HOME || (base ? join(base, ".agentcards") : "");
-  if (!dir) {
+  const base = env.HOME || env.USERPROFILE;
+  const given = env.AGENTCARDS_HOME || (base ? join(base, ".agentcards") : "");
+  if (!given) {
     throw new AgentCardsError("HOME_UNUSABLE", "Cannot tell where your home directory is: HOME is not set", {
       hint: "Set HOME, or AGENTCARDS_HOME to a folder of your own.",
     });
   }
+  // The engine runs in another folder than the one who asks for it.
+  const dir = resolve(given);
   return Object.freeze({
     dir,
     config: join(dir, "config.yaml"),
@@ -62,19 +64,21 @@ export async function socketPath(
   home: Home,
   env: Readonly<Record<string, string | undefined>> = Deno.env.toObject(),
 ): Promise<string> {
+  const fits = (path: string) => new TextEncoder().encode(path).length <= MAX_SOCKET_PATH;
   const direct = join(home.dir, "engine.sock");
-  if (new TextEncoder().encode(direct).length <= MAX_SOCKET_PATH) return direct;
-  const runtime = env.XDG_RUNTIME_DIR || join("/tmp", `agentcards-${Deno.uid() ?? "user"}`);
-  return join(runtime, `agentcards-${(await sha256(home.dir)).slice(0, 16)}.sock`);
+  if (fits(direct)) return direct;
+  const name = `agentcards-${(await sha256(home.dir)).slice(0, 16)}.sock`;
+  const runtime = env.XDG_RUNTIME_DIR && join(env.XDG_RUNTIME_DIR, name);
+  return runtime && fits(runtime) ? runtime : join("/tmp", `agentcards-${Deno.uid() ?? "user"}`, name);
 }
 
 /** Makes the socket's folder private when it lies outside the home, and refuses one that belongs to somebody else. */
 export async function ensureSocketFolder(path: string, home: Home): Promise<void> {
   const dir = dirname(path);
   if (dir === home.dir) return;
-  await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
-  const info = await Deno.lstat(dir);
-  if (info.isSymlink || info.uid !== Deno.uid() || (info.mode! & 0o077) !== 0) {
+  await Deno.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
+  const info = await Deno.lstat(dir).catch(() => undefined);
+  if (!info?.isDirectory || info.uid !== Deno.uid() || (info.mode! & 0o077) !== 0) {
     throw new AgentCardsError("HOME_UNUSABLE", `Cannot put the engine's socket into ${dir}: it is not private to you`, {
       hint: "Set AGENTCARDS_HOME to a shorter path.",
     });

@@ -1,7 +1,7 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { deepFreeze } from "../model/json.ts";
 import type { Home } from "./home.ts";
-import { readConfigFile } from "./read.ts";
+import { parseConfig, readConfigFile } from "./read.ts";
 import { type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
 import { findProject, type ProjectFile } from "./trust.ts";
 
@@ -22,7 +22,12 @@ export async function loadConfig(home: Home, cwd: string): Promise<LoadedConfig>
     const note = `${project.path} is not used until you run \`agentcards trust\` in that folder`;
     return deepFreeze({ config: join(global), project, notes: [note] });
   }
-  return deepFreeze({ config: join(global, await readConfigFile(project.path), project.path), project, notes: [] });
+  // The very text whose hash was pinned: the file may have changed since.
+  return deepFreeze({
+    config: join(global, parseConfig(project.text, project.path), project.path),
+    project,
+    notes: [],
+  });
 }
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */

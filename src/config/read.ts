@@ -1,10 +1,11 @@
-import { isMap, LineCounter, parseDocument } from "yaml";
+import { type Document, isMap, LineCounter, parseDocument } from "yaml";
 import { z } from "../../deps.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { nearest } from "../model/text.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
-const MAX_BYTES = 1024 * 1024;
+/** No configuration is larger. */
+export const MAX_BYTES = 1024 * 1024;
 
 /** Reads and checks one configuration file; a missing file is an empty one. */
 export async function readConfigFile(path: string): Promise<ConfigFile> {
@@ -27,7 +28,7 @@ export function parseConfig(text: string, path: string): ConfigFile {
   if (document.errors.length > 0) {
     throw invalid(path, document.errors.map((error) => error.message.split("\n")[0]!.replace(/:$/, "")));
   }
-  const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
+  const parsed = fileSchema.safeParse(valueOf(document, path) ?? {});
   if (parsed.success) return parsed.data;
 
   const lineOf = (at: readonly PropertyKey[]): number | undefined => {
@@ -40,18 +41,28 @@ export function parseConfig(text: string, path: string): ConfigFile {
       if (node?.range) return lines.linePos(node.range[0]!).line;
     }
   };
-  throw invalid(
-    path,
-    parsed.error.issues.flatMap((issue) =>
-      explain(issue).map(({ at, what }) => {
-        const line = lineOf(at);
-        return `${line ? `line ${line}: ` : ""}${at.length ? `${at.join(".")} ` : ""}${what}`;
-      })
-    ),
-  );
+  const problems = parsed.error.issues.flatMap(explain);
+  const shown = problems.slice(0, SHOWN_PROBLEMS).map(({ at, what }) => {
+    const line = lineOf(at);
+    return `${line ? `line ${line}: ` : ""}${at.length ? `${at.join(".")} ` : ""}${what}`;
+  });
+  throw invalid(path, shown, problems.length);
 }
 
-function invalid(path: string, problems: string[]): AgentCardsError {
+/** The plain value of a document. Aliases that multiply without end, or that lead nowhere, are a problem of the file. */
+function valueOf(document: Document.Parsed, path: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw invalid(path, [messageOf(error)]);
+  }
+}
+
+const SHOWN_PROBLEMS = 20;
+
+function invalid(path: string, found: string[], count = found.length): AgentCardsError {
+  const more = count - SHOWN_PROBLEMS;
+  const problems = [...found.slice(0, SHOWN_PROBLEMS), ...more > 0 ? [`and ${more} more`] : []];
   return new AgentCardsError("CONFIG_INVALID", `Cannot use ${path}: ${problems.join("; ")}`, {
     hint: "Nothing was changed. Correct the file and try again.",
     data: { path, problems },

@@ -3,19 +3,31 @@ import { SERVER_NAME } from "../model/tool.ts";
 
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A duration: a number of milliseconds, or text such as `30s`, `10m`, `7d`. Becomes milliseconds. */
-const duration = z.union([
-  z.number().int().nonnegative(),
-  z.string().regex(/^\d+(ms|s|m|h|d)$/, 'must be milliseconds or text such as "30s" or "10m"')
-    .transform((text) => parseInt(text) * UNITS[text.replace(/^\d+/, "")]!),
-], { error: 'must be milliseconds or text such as "30s" or "10m"' });
+const DURATION = 'must be milliseconds or text such as "30s" or "10m"';
+/** What a timer can wait; one that is set to more goes off at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+const CENTURY = 36_525 * UNITS.d!;
 
-const pattern = z.string().min(1).max(200);
-const variables = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String));
+/** A duration: a number of milliseconds, or text such as `30s`, `10m`, `7d`. Becomes milliseconds, at most `longest`. */
+const durationUpTo = (longest: number) =>
+  z.union([
+    z.number().int().nonnegative(),
+    z.string().regex(/^\d+(ms|s|m|h|d)$/, DURATION).transform((text) =>
+      parseInt(text) * UNITS[text.replace(/^\d+/, "")]!
+    ),
+  ], { error: DURATION }).transform((ms) => Math.min(ms, longest));
+const duration = durationUpTo(LONGEST_TIMER);
+
+/** A rule that could never match, such as a bare tool name, would protect nothing without a word. */
+const pattern = z.string().max(200).regex(/:|^\*/, 'must be like "github:*", "*:delete_*" or "github:create_issue"');
+const variables = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()], { error: "must be text" }).transform(String),
+);
 
 const server = z.strictObject({
   command: z.string().min(1).optional(),
-  args: z.array(z.union([z.string(), z.number()]).transform(String)).optional(),
+  args: z.array(z.union([z.string(), z.number()], { error: "must be text" }).transform(String)).optional(),
   env: variables.optional(),
   cwd: z.string().min(1).optional(),
   url: z.string().min(1).optional(),
@@ -63,7 +75,7 @@ export const fileSchema = z.strictObject({
     tools_per_server: z.number().int().min(1).max(100_000).optional(),
     definition_bytes: z.number().int().min(1_024).max(4 * 1024 * 1024).optional(),
     results_bytes: z.number().int().min(1_048_576).optional(),
-    results_age: duration.optional(),
+    results_age: durationUpTo(CENTURY).optional(),
   }).optional(),
 });
 

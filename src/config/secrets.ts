@@ -13,21 +13,23 @@ export async function readSecrets(path: string): Promise<Record<string, string>>
 export function parseSecrets(text: string): Record<string, string> {
   const secrets: Record<string, string> = {};
   for (const line of text.split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line);
+    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/s.exec(line);
     if (match) secrets[match[1]!] = unquote(match[2]!);
   }
   return secrets;
 }
 
+/** The value without its quotes and without a comment that follows white space. */
 function unquote(text: string): string {
-  if (/^".*"$/s.test(text)) {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return text.slice(1, -1);
-    }
+  const quoted = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')(?:\s+#.*)?$/s.exec(text);
+  if (!quoted) return /^["']/.test(text) ? text : text.replace(/(?:^|\s+)#.*$/s, "");
+  const [, double, single] = quoted;
+  if (double === undefined) return single!;
+  try {
+    return JSON.parse(`"${double}"`);
+  } catch {
+    return double;
   }
-  return /^'.*'$/s.test(text) ? text.slice(1, -1) : text;
 }
 
 /** Adds variables to `secrets.env`, keeping what is there. Mode 0600 from the first byte. */

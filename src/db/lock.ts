@@ -16,7 +16,7 @@ export async function takeLock(path: string): Promise<ProcessLock | null> {
   } catch (cause) {
     throw new AgentCardsError("HOME_UNUSABLE", `Cannot open ${path}: ${messageOf(cause)}`, { cause });
   }
-  if (!await file.tryLock(true)) {
+  if (!await file.tryLock(true) && !await onceMore(file)) {
     file.close();
     return null;
   }
@@ -32,8 +32,24 @@ export async function takeLock(path: string): Promise<ProcessLock | null> {
   return { release, [Symbol.asyncDispose]: release };
 }
 
-/** The process that holds the lock, as it wrote itself down. */
+/** `lockHolder` may just have been looking. */
+async function onceMore(file: Deno.FsFile): Promise<boolean> {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  return await file.tryLock(true);
+}
+
+/**
+ * The process that holds the lock, as it wrote itself down. One that died left its number behind, and by now that may
+ * be a stranger's: a number counts only while the lock is held.
+ */
 export async function lockHolder(path: string): Promise<number | undefined> {
-  const pid = parseInt(await Deno.readTextFile(path).catch(() => ""));
-  return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+  const file = await Deno.open(path).catch(() => undefined);
+  if (!file) return undefined;
+  try {
+    if (await file.tryLock(false)) return undefined;
+    const pid = parseInt(await Deno.readTextFile(path));
+    return Number.isInteger(pid) && pid > 0 ? pid : undefined;
+  } finally {
+    file.close();
+  }
 }

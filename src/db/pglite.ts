@@ -41,7 +41,14 @@ function unusable(dataDir: string, cause: unknown): AgentCardsError {
 
 /** Whether there is nothing yet. A folder with something else in it is never touched. */
 async function isEmpty(dataDir: string): Promise<boolean> {
-  const entries = await Array.fromAsync(Deno.readDir(dataDir)).catch(() => []);
+  const info = await Deno.lstat(dataDir).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw unusable(dataDir, error);
+  });
+  if (!info) return true;
+  const entries = await Array.fromAsync(Deno.readDir(dataDir)).catch((cause) => {
+    throw unusable(dataDir, cause);
+  });
   if (entries.length === 0) return true;
   const version = await Deno.readTextFile(`${dataDir}/PG_VERSION`).catch(() => "");
   if (!/^\d+\s*$/.test(version)) throw unusable(dataDir, "it holds files that are not a database");
@@ -79,9 +86,10 @@ function startWorker(): WorkerPort {
     send(request) {
       if (dead) return Promise.reject(dead);
       const id = ++last;
+      // Throws on what cannot be sent, and then nobody waits.
+      worker.postMessage({ id, ...request });
       const waiter = Promise.withResolvers<unknown>();
       waiting.set(id, waiter);
-      worker.postMessage({ id, ...request });
       return waiter.promise;
     },
     terminate() {

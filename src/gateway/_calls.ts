@@ -79,7 +79,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     running.delete(id);
     if (controller.signal.aborted) return;
     const bytes = answer(id, outcome, isModern);
-    if (tool) void record(tool, call, { ms: performance.now() - began, outcome, bytes });
+    if (tool) record(tool, call, { ms: performance.now() - began, outcome, bytes });
   }
 
   function answer(id: unknown, outcome: Outcome, isModern: boolean): number {
@@ -94,10 +94,10 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   }
 
   /** Filed after the answer has gone out, never before. */
-  async function record(tool: GatewayTool, call: GatewayCall, done: { ms: number; outcome: Outcome; bytes: number }) {
+  function record(tool: GatewayTool, call: GatewayCall, done: { ms: number; outcome: Outcome; bytes: number }): void {
     const { ms, outcome, bytes } = done;
     const isError = outcome.kind === "large" ? outcome.large.isError : outcome.result.isError === true;
-    (await session).shared.record({ tool: tool.label(call.input), ms, ok: !isError, bytes });
+    opened?.shared.record({ tool: tool.label(call.input), ms, ok: !isError, bytes });
   }
 
   return {

@@ -1,4 +1,4 @@
-import { isObject } from "../model/json.ts";
+import { canonicalJson, isObject } from "../model/json.ts";
 import { cut, tokens } from "../model/text.ts";
 
 /** A tool result as MCP has it; foreign, so nothing beyond `content` being an array is taken for granted. */
@@ -32,17 +32,29 @@ export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
   if (tokens(size) <= options.answerTokens) return { result };
 
   const content = Array.isArray(result.content) ? result.content : [];
-  const value = valueOf(result);
+  // A short text beside large structured content says what that is: it stays.
+  const keepsText = result.structuredContent !== undefined && textSize({ content }) <= PREVIEW_CHARACTERS;
+  const value = keepsText ? result.structuredContent : everything(result);
   const whole = typeof value === "string" ? value : JSON.stringify(value, null, 1);
   const note = [
     `This answer has about ${tokens(size)} tokens and was stored as ${options.handle}.`,
     `Read parts of it: call_tool agentcards:read_result {"handle": "${options.handle}", "path"?, "offset"?, "limit"?}.`,
-    `Shape: ${shape(value)}`,
+    `Shape: ${cut(shape(value), PREVIEW_CHARACTERS)}`,
     `It begins:\n${cut(whole, PREVIEW_CHARACTERS)}`,
   ].join("\n");
   const { structuredContent: _structured, ...rest } = result;
-  const others = content.filter((block) => !isText(block));
+  const others = keepsText ? content : content.filter((block) => !isText(block));
   return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored: JSON.stringify(value) };
+}
+
+/** What is taken out: the value, and a long text beside structured content where it says something else. */
+function everything(result: ToolResult): unknown {
+  const { structuredContent, ...rest } = result;
+  const value = valueOf(rest);
+  if (structuredContent === undefined) return value;
+  return canonicalJson(value) === canonicalJson(structuredContent)
+    ? structuredContent
+    : { structuredContent, text: value };
 }
 
 /** Whether an agent can take an answer as it is. */

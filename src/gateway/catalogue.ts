@@ -2,6 +2,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { type Era, isEra } from "../mcp/upstream.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
+import { cut } from "../model/text.ts";
 import { type Catalogue, type Tool, toolId, type ToolNote } from "../model/tool.ts";
 
 /** What is known of a server without starting it. */
@@ -22,7 +23,11 @@ export interface CatalogueStore {
   /** What is in memory already; the hot path must not wait for a hash or the database. */
   peek(server: ServerConfig): Remembered | undefined;
   find(server: ServerConfig): Promise<KnownServer | undefined>;
+  /** Remembers what a server offers; with that, it has started well. */
   save(server: ServerConfig, known: Required<KnownServer>): Promise<void>;
+  /** Remembers what went wrong with a server. */
+  noteFailure(server: ServerConfig, reason: string): Promise<void>;
+  lastFailure(server: ServerConfig): Promise<string | undefined>;
 }
 
 /** An upgraded server still answers the old handshake, so only time retires such a verdict. */
@@ -106,6 +111,7 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
       const { tools, dropped, repaired, instructions } = known.catalogue;
       await (await database)?.transaction(async (tx) => {
         await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
+        await tx.query("delete from server_failure where fingerprint = $1", [key]);
         await tx.query(
           `insert into server_catalogue (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms)
            values ($1, $2, $3, now(), $4, $5, $6, $7)`,
@@ -124,6 +130,20 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
           [key, rows],
         );
       });
+    },
+    async noteFailure(server, reason) {
+      await (await database)?.query(
+        `insert into server_failure (fingerprint, reason) values ($1, $2)
+         on conflict (fingerprint) do update set reason = $2, at = now()`,
+        [await fingerprint(server), cut(reason, 2_000)],
+      );
+    },
+    async lastFailure(server) {
+      const rows = await (await database)?.query<{ reason: string }>(
+        "select reason from server_failure where fingerprint = $1",
+        [await fingerprint(server)],
+      );
+      return rows?.[0]?.reason;
     },
   };
 }

@@ -146,7 +146,7 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     repaired: known?.catalogue.repaired ?? [],
     running: states.filter(({ state }) => state === "running").length,
     start_ms: live?.startMs ?? known?.startMs ?? null,
-    error: states.find(({ lastError }) => lastError)?.lastError ?? null,
+    error: config.disabled ? null : await asking.shared.catalogues.lastFailure(config) ?? null,
   };
 }
 

@@ -23,6 +23,11 @@ export async function runEngine(home: Home): Promise<number> {
   await ensureSocketFolder(path, home);
   // Whoever holds the lock may remove what a killed engine left behind.
   await Deno.remove(path).catch(() => {});
+  // One session's surprise must not end all the others.
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log("error", "unhandled rejection", { reason: describe(event.reason) });
+  });
   const stopping = Promise.withResolvers<void>();
   const stop = () => stopping.resolve();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) Deno.addSignalListener(signal, stop);

@@ -82,8 +82,10 @@ export function slice(value: unknown, options: { path?: string; offset?: number;
 function at(value: unknown, path: string): unknown {
   let here = value;
   for (const [, dotted, index, quoted] of path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
-    const key = dotted ?? index ?? JSON.parse(`"${quoted}"`);
-    const known = Array.isArray(here) ? Number(key) < here.length : isObject(here) && Object.hasOwn(here, key);
+    const key = dotted ?? index ?? unescaped(quoted!);
+    const known = Array.isArray(here)
+      ? /^\d+$/.test(key) && Number(key) < here.length
+      : isObject(here) && Object.hasOwn(here, key);
     if (!known) {
       const keys = Array.isArray(here)
         ? `0 to ${here.length - 1}`
@@ -95,7 +97,15 @@ function at(value: unknown, path: string): unknown {
         `path: there is no "${cut(String(key), 60)}" here; there are: ${cut(keys, 400)}`,
       );
     }
-    here = (here as Record<string, unknown>)[key];
+    here = Array.isArray(here) ? here[Number(key)] : (here as Record<string, unknown>)[key];
   }
   return here;
+}
+
+function unescaped(quoted: string): string {
+  try {
+    return JSON.parse(`"${quoted}"`);
+  } catch {
+    return quoted;
+  }
 }

@@ -116,7 +116,12 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
       connect: (events) => connect(entry, events.onListChanged),
       list: (upstream, startMs) => list(entry, upstream, startMs),
-      onEvent: (event, fields) => log(event === "server failed" ? "warning" : "info", event, fields),
+      onEvent(event, fields) {
+        log(event === "server failed" ? "warning" : "info", event, fields);
+        if (event !== "server failed") return;
+        shared.catalogues.noteFailure(entry, String(fields?.reason))
+          .catch((error) => log("error", "failure not saved", { server: entry.name, reason: messageOf(error) }));
+      },
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
 import { createClient, type Era, eraOf, gaveUp, type Reply, type Upstream, type UpstreamHandlers } from "./upstream.ts";
 
@@ -20,18 +21,26 @@ export async function connectHttp(
   try {
     return await open(server, { transport: server.transport ?? "http", options, handlers });
   } catch (cause) {
-    const speaksOnlySse = server.transport === undefined && /\b(404|405)\b/.test(messageOf(cause));
-    if (speaksOnlySse) {
+    const status = httpStatus(cause);
+    // A server of the older transport does not know POST at this address.
+    if (server.transport === undefined && (status === 404 || status === 405)) {
       const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
       if (second) return second;
     }
-    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${messageOf(cause)}`, {
+    const reason = oneLine(messageOf(cause), 300);
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${reason}`, {
       cause,
-      hint: /\b(401|403)\b|unauthorized/i.test(messageOf(cause))
+      hint: status === 401 || status === 403 || /unauthorized/i.test(reason)
         ? `Check servers.${server.name}.headers; servers that want a sign-in in the browser are not supported yet.`
         : undefined,
     });
   }
+}
+
+/** The status of an HTTP answer that an error stands for. */
+function httpStatus(error: unknown): number | undefined {
+  const { status, data } = error as { status?: unknown; data?: { status?: unknown } };
+  return [status, data?.status].find((value) => typeof value === "number");
 }
 
 interface Opening {

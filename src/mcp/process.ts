@@ -91,11 +91,11 @@ export async function spawnServer(server: ResolvedServer, context: SpawnContext)
       detached: true,
     }).spawn();
   } catch (cause) {
-    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server.name}": ${messageOf(cause)}`, {
+    const isMissing = cause instanceof Deno.errors.NotFound;
+    const reason = isMissing ? `there is no program "${server.command}"` : messageOf(cause);
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server.name}": ${reason}`, {
       cause,
-      hint: cause instanceof Deno.errors.NotFound
-        ? `Is "${server.command}" installed and in the PATH of the shell that started this session?`
-        : undefined,
+      hint: isMissing ? "Is it installed, and in the PATH of the shell that started this session?" : undefined,
     });
   }
   reaper.watch(child.pid);

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "./json.ts";
-import { oneLine } from "./text.ts";
+import { cut, oneLine } from "./text.ts";
 import type { Tool } from "./tool.ts";
 
 /** `github:create_issue(owner: string, title: string, body?: string) — Creates an issue` */
 export function signature(tool: Tool, descriptionLength = 160): string {
   const description = oneLine(tool.description || tool.title || "", descriptionLength);
-  return `${tool.id}(${parameters(tool.inputSchema)})${description ? ` — ${description}` : ""}`;
+  return `${tool.id}(${cut(parameters(tool.inputSchema), PARAMETERS_LENGTH)})${description ? ` — ${description}` : ""}`;
 }
 
 /** The parameters of a tool, required ones first, as TypeScript would write them. */
@@ -20,6 +20,9 @@ function parameters(schema: JsonObject): string {
 
 const DEPTH = 3;
 const SHOWN_VALUES = 8;
+/** Whatever a server lists, one tool must not fill an answer. */
+const PARAMETERS_LENGTH = 2_000;
+const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "null", "array", "object"]);
 
 function typeText(schema: unknown, depth: number): string {
   if (!isObject(schema)) return "unknown";
@@ -28,7 +31,9 @@ function typeText(schema: unknown, depth: number): string {
   const union = [schema.anyOf, schema.oneOf].find(Array.isArray) as unknown[] | undefined;
   if (union) return unique(union.slice(0, SHOWN_VALUES).map((item) => typeText(item, depth - 1))).join(" | ");
   if (Array.isArray(schema.type)) {
-    return unique(schema.type.map((type) => typeText({ ...schema, type }, depth))).join(" | ");
+    // Each known type once: a list that repeats itself on every level would take for ever.
+    const types = new Set(schema.type.filter((type) => TYPES.has(type)));
+    return unique([...types].map((type) => typeText({ ...schema, type }, depth))).join(" | ") || "unknown";
   }
   switch (schema.type) {
     case "integer":

@@ -1,7 +1,7 @@
-/** Everything that moves a cursor, hides text or flips its direction: C0 and C1 controls, bidi, zero width, tags. */
+/** What moves a cursor, hides text or flips its direction: controls, bidi, zero width, tags, variation selectors. */
 const UNSAFE =
   // deno-lint-ignore no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}\u{e0100}-\u{e01ef}]/gu;
 
 /** Text of foreign origin without terminal escapes, invisible characters and bidi overrides. */
 export function sanitise(text: string): string {
@@ -19,6 +19,7 @@ export function oneLine(text: string, length = Infinity): string {
 /** At most `length` characters, the end marked when something was cut. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
+  if (length < 1) return "";
   const end = length - 1;
   // Never leave half a surrogate pair behind.
   return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1] ?? "") ? end - 1 : end) + "…";

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { getTimeRotatingFileSink } from "@logtape/file";
 import { configure, dispose, getLogger, jsonLinesFormatter, type LogRecord, type Sink } from "@logtape/logtape";
 import { messageOf } from "../model/errors.ts";
@@ -19,12 +20,13 @@ const encoder = new TextEncoder();
 
 /** Starts logging: one JSON object per line, every line through the one redacting writer. */
 export async function startLog(options: LogOptions): Promise<void> {
-  const formatter = (record: LogRecord) => options.redactor.redact(jsonLinesFormatter(record));
+  const formatter = (record: LogRecord) => escapeControls(options.redactor.redact(jsonLinesFormatter(record)));
   const sinks: Record<string, Sink> = {};
   if (options.directory) {
+    const { directory } = options;
     sinks.file = getTimeRotatingFileSink({
-      directory: options.directory,
-      filename: (date) => `agentcards-${date.toISOString().slice(0, 10)}.log`,
+      directory,
+      filename: (date) => makePrivate(directory, `agentcards-${date.toISOString().slice(0, 10)}.log`),
       maxAgeMs: KEPT,
       bufferSize: 0,
       formatter,
@@ -39,6 +41,24 @@ export async function startLog(options: LogOptions): Promise<void> {
       { category: ["logtape", "meta"], lowestLevel: "error", sinks: [] },
     ],
   });
+}
+
+/** Makes the day's file, which the sink is about to open, so that others cannot read it. */
+function makePrivate(directory: string, name: string): string {
+  try {
+    Deno.openSync(join(directory, name), { create: true, append: true, mode: 0o600 }).close();
+  } catch {
+    // The sink will meet the same problem and tell it.
+  }
+  return name;
+}
+
+/** JSON leaves C1 controls and Unicode's own line ends as they are; a terminal or a viewer would act on them. */
+function escapeControls(line: string): string {
+  return line.replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Flushes and closes the log. */

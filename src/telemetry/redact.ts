@@ -35,7 +35,17 @@ function forms(value: string): string[] {
   const found = bare ? forms(bare) : [];
   if (value.length < SHORTEST_SECRET) return found;
   const base64 = new TextEncoder().encode(value).toBase64().replace(/=+$/, "");
-  return [...found, value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), base64];
+  const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
+  return [...found, value, ...jsonForms(value), encodeURIComponent(value.toWellFormed()), base64, base64url];
+}
+
+/** A text inside JSON, as JavaScript writes it, Go (`&`, `<`, `>` escaped), Python (ASCII only) and PHP (`/` as well). */
+function jsonForms(value: string): string[] {
+  const plain = JSON.stringify(value).slice(1, -1);
+  const escaped = (text: string, which: RegExp) =>
+    text.replace(which, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const ascii = escaped(plain, /[^\0-\x7f]/g);
+  return [plain, escaped(plain, /[&<>]/g), ascii, ascii.replaceAll("/", "\\/")];
 }
 
 /** What an argument looks like without what it says: `{path: string(12), limit: number}`. */

@@ -177,3 +177,17 @@ Deno.test("a tool that appears later can be called and found", async () => {
   );
   assert.equal(textOf(await client.use("kit:grown")), "grown");
 });
+
+Deno.test("a configuration that cannot be used is explained with every call, and the engine lives", async () => {
+  await using home = await createTestHome();
+  await Deno.writeTextFile(`${home.dir}/config.yaml`, "servers:\n  kit: [\n");
+  await using client = await connectClient(home);
+  assert.equal(((await client.request("tools/list")).result as { tools: unknown[] }).tools.length, 2);
+  const engine = await home.enginePid();
+  for (let i = 0; i < 2; i++) {
+    const result = await client.use("kit:echo", { text: "x" });
+    assert.equal(result.isError, true);
+    assert.match(textOf(result), /Cannot use .*config\.yaml: .*line 3/);
+  }
+  assert.equal(await home.enginePid(), engine);
+});

@@ -290,8 +290,8 @@ Deno.test("garbage between messages is skipped, a bottomless message fails its c
 Deno.test("a command that does not exist is named, with what to do", async () => {
   await withServer({ command: "no-such-program-anywhere" }, async ({ client }) => {
     const said = textOf(await client.use("bad:act"));
-    assert.match(said, /Cannot start server "bad"/);
-    assert.match(said, /Is "no-such-program-anywhere" installed/);
+    assert.match(said, /Cannot start server "bad": there is no program "no-such-program-anywhere"/);
+    assert.match(said, /Is it installed, and in the PATH/);
   });
   await withServer({ ...testServer("kit"), cwd: "/no/such/folder" }, async ({ client }) => {
     assert.match(textOf(await client.use("bad:echo")), /there is no folder \/no\/such\/folder/);

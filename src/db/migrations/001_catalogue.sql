@@ -11,6 +11,13 @@ create table server_catalogue (
   listed_at    timestamptz not null default now()
 );
 
+-- The last thing that went wrong with a server, until it starts well again.
+create table server_failure (
+  fingerprint text primary key,
+  reason      text not null,
+  at          timestamptz not null default now()
+);
+
 create table tool_schema (
   fingerprint text not null references server_catalogue on delete cascade,
   name        text not null,

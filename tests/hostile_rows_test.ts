@@ -1,0 +1,26 @@
+// Every hostile case of the areas we cover is tested under its id, or stands here with the reason why not.
+import assert from "node:assert/strict";
+
+const AREAS = ["jsonrpc", "server", "storage", "secrets"];
+
+/** Cases whose feature does not exist yet. */
+const NOT_YET: Readonly<Record<string, string>> = {
+  "srv-010": "tool definitions are not pinned yet",
+  "srv-011": "tool definitions are not pinned yet",
+  "srv-016": "descriptions are not linted for the names of other servers' tools yet",
+  "srv-024": "runs carry no taint yet",
+  "srv-036": "there is no OAuth yet: such servers stay in the client",
+};
+
+Deno.test("every hostile case is tested or listed", async () => {
+  const rows = (await Deno.readTextFile(new URL("./data/hostile.jsonl", import.meta.url))).trim().split("\n")
+    .map((line) => JSON.parse(line) as { id: string; area: string });
+  let tests = "";
+  for (const file of ["hostile_frames", "hostile_server", "http", "storage", "orphans"]) {
+    tests += await Deno.readTextFile(new URL(`./flows/${file}_test.ts`, import.meta.url));
+  }
+  const ids = rows.filter(({ area }) => AREAS.includes(area)).map(({ id }) => id);
+  assert.ok(ids.length > 30);
+  assert.deepEqual(ids.filter((id) => !tests.includes(`${id}:`) && !(id in NOT_YET)), [], "neither tested nor listed");
+  assert.deepEqual(Object.keys(NOT_YET).filter((id) => tests.includes(`${id}:`)), [], "listed although tested");
+});
