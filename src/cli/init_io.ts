@@ -1,5 +1,6 @@
 import type { OwnCommand } from "../config/clients/client.ts";
 import type { Home } from "../config/home.ts";
+import type { IndexReport } from "../gateway/control_methods.ts";
 
 /** What `agentcards init` was asked to do. */
 export interface InitOptions {
@@ -16,15 +17,7 @@ export interface InitOptions {
 }
 
 /** What came of starting a server once. */
-export interface ProbeResult {
-  readonly server: string;
-  readonly ok: boolean;
-  readonly tools: number;
-  /** What its tools cost an agent that reads all of them. */
-  readonly tokens: number;
-  readonly ms: number;
-  readonly error?: string;
-}
+export type ProbeResult = IndexReport;
 
 /** Everything `init` needs from the outside. */
 export interface InitIo {

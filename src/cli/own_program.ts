@@ -1,9 +1,6 @@
-import { fileURLToPath } from "node:url";
-
 /** The words that start this very program again: the compiled binary, or this Deno with this checkout. */
 export function ownProgram(): string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
-  const config = fileURLToPath(new URL("./deno.json", Deno.mainModule));
   return [
     Deno.execPath(),
     "run",
@@ -12,7 +9,13 @@ export function ownProgram(): string[] {
     "--quiet",
     "--cached-only",
     "--config",
-    config,
-    fileURLToPath(Deno.mainModule),
+    pathOf(new URL("./deno.json", Deno.mainModule)),
+    pathOf(new URL(Deno.mainModule)),
   ];
+}
+
+/** By hand, since `node:url` would take longer to load than all the rest of `serve`. */
+function pathOf({ pathname }: URL): string {
+  const path = decodeURIComponent(pathname);
+  return Deno.build.os === "windows" ? path.slice(1) : path;
 }

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "@commander-js/extra-typings";
 import { VERSION } from "../gateway/hello.ts";
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, describe } from "../model/errors.ts";
 import { thisTerminal } from "./terminal.ts";
 
 /** 0 done, 1 failed, 2 wrong usage. */
@@ -18,12 +18,16 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     if (error instanceof AgentCardsError && error.code === "USAGE") {
-      const { describe } = await import("../model/errors.ts");
       thisTerminal().err(`${describe(error)}\n`);
       return WRONG_USAGE;
     }
     throw error;
   }
+}
+
+/** Loads a command's module when the command is used; a literal `import()` would make Deno read all of them at start. */
+function load<Module>(path: string): Promise<Module> {
+  return import(path);
 }
 
 function createProgram(done: (code: number) => void): Command {
@@ -43,63 +47,93 @@ function createProgram(done: (code: number) => void): Command {
     .option("--yes", "do not ask")
     .option("--undo", "put everything back")
     .option("--json", "print one JSON object")
-    .action(async (options) => done(await (await import("./init_command.ts")).runInit(options, terminal)));
+    .action(async (options) => {
+      const { runInit } = await load<typeof import("./init_command.ts")>("./init_command.ts");
+      done(await runInit(options, terminal));
+    });
 
   program.command("serve")
     .description("be the MCP server on stdin and stdout (this goes into your client)")
     .option("--stdio", "the default")
     .option("--standalone", "run the engine in this process")
     .action(async ({ standalone }) => {
-      if (standalone) done(await (await import("./standalone.ts")).serveStandalone());
-      else done(await (await import("./serve.ts")).serve());
+      if (standalone) {
+        done(
+          await (await load<typeof import("./standalone.ts")>("./standalone.ts"))
+            .serveStandalone(),
+        );
+      } else done(await (await load<typeof import("./serve.ts")>("./serve.ts")).serve());
     });
 
   program.command("status")
     .description("tell how everything is")
     .option("--verbose", "with every tool that was left out or mended")
     .option("--json", "print one JSON object")
-    .action(async (options) => done(await (await import("./status.ts")).status(options, terminal)));
+    .action(async (options) => {
+      const { status } = await load<typeof import("./status.ts")>("./status.ts");
+      done(await status(options, terminal));
+    });
 
   program.command("search").argument("<query...>", "what you want to do")
     .description("find tools")
     .option("--limit <count>", "how many", positive, 10)
     .option("--server <name>", "only of this server")
     .option("--json", "print one JSON object")
-    .action(async (query, options) =>
-      done(await (await import("./search.ts")).search(query.join(" "), options, terminal))
-    );
+    .action(async (query, options) => {
+      const { search } = await load<typeof import("./search.ts")>("./search.ts");
+      done(await search(query.join(" "), options, terminal));
+    });
 
   program.command("tools").argument("[server]", "only of this server")
     .description("list tools")
     .option("--json", "print one JSON object")
-    .action(async (server, options) => done(await (await import("./tools.ts")).tools(server, options, terminal)));
+    .action(async (server, options) => {
+      const { tools } = await load<typeof import("./tools.ts")>("./tools.ts");
+      done(await tools(server, options, terminal));
+    });
 
   program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
     .description("call one tool")
     .option("--json", "print the whole result")
-    .action(async (tool, json, options) =>
-      done(await (await import("./call.ts")).call(tool, json, { ...options, terminal }))
-    );
+    .action(async (tool, json, options) => {
+      const { call } = await load<typeof import("./call.ts")>("./call.ts");
+      done(await call(tool, json, { ...options, terminal }));
+    });
 
   program.command("trust")
     .description("read and trust this project's .agentcards/config.yaml")
     .option("--yes", "do not ask")
-    .action(async (options) => done(await (await import("./trust.ts")).trust(options, terminal)));
+    .action(async (options) => {
+      const { trust } = await load<typeof import("./trust.ts")>("./trust.ts");
+      done(await trust(options, terminal));
+    });
 
   program.command("backup").argument("<file>")
     .description("write the database into one file")
-    .action(async (file) => done(await (await import("./backup.ts")).backup(file, terminal)));
+    .action(async (file) => {
+      const { backup } = await load<typeof import("./backup.ts")>("./backup.ts");
+      done(await backup(file, terminal));
+    });
 
   program.command("restore").argument("<file>")
     .description("bring a backup back")
-    .action(async (file) => done(await (await import("./backup.ts")).restore(file, terminal)));
+    .action(async (file) => {
+      const { restore } = await load<typeof import("./backup.ts")>("./backup.ts");
+      done(await restore(file, terminal));
+    });
 
   const engine = program.command("engine").description("the process behind every serve");
   engine.command("stop").description("stop it; the next command starts a new one")
     .option("--force", "kill it at once")
-    .action(async (options) => done(await (await import("./engine.ts")).stopEngine(options, terminal)));
+    .action(async (options) => {
+      const { stopEngine } = await load<typeof import("./engine.ts")>("./engine.ts");
+      done(await stopEngine(options, terminal));
+    });
   engine.command("restart").description("stop it and start a new one")
-    .action(async () => done(await (await import("./engine.ts")).restartEngine(terminal)));
+    .action(async () => {
+      const { restartEngine } = await load<typeof import("./engine.ts")>("./engine.ts");
+      done(await restartEngine(terminal));
+    });
 
   return program as unknown as Command;
 }

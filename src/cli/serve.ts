@@ -1,5 +1,5 @@
 import { locateHome } from "../config/home.ts";
-import { stdioChannel } from "../gateway/channel.ts";
+import { stdioChannel } from "../gateway/stdio_channel.ts";
 import { connectEngine } from "../gateway/engine_client.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { pipe } from "../gateway/pipe.ts";

@@ -1,6 +1,6 @@
 import { ensureHome, locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
-import { stdioChannel } from "../gateway/channel.ts";
+import { stdioChannel } from "../gateway/stdio_channel.ts";
 import { serveClient } from "../gateway/front.ts";
 import { homeInUse } from "../gateway/embed.ts";
 import { createGateway } from "../gateway/gateway.ts";

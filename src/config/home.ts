@@ -1,4 +1,3 @@
-import { dirname, join, resolve } from "node:path";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sha256 } from "../model/json.ts";
 
@@ -18,24 +17,24 @@ export interface Home {
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
 export function locateHome(env: Readonly<Record<string, string | undefined>> = Deno.env.toObject()): Home {
   const base = env.HOME || env.USERPROFILE;
-  const given = env.AGENTCARDS_HOME || (base ? join(base, ".agentcards") : "");
+  const given = env.AGENTCARDS_HOME || (base ? `${base}/.agentcards` : "");
   if (!given) {
     throw new AgentCardsError("HOME_UNUSABLE", "Cannot tell where your home directory is: HOME is not set", {
       hint: "Set HOME, or AGENTCARDS_HOME to a folder of your own.",
     });
   }
   // The engine runs in another folder than the one who asks for it.
-  const dir = resolve(given);
+  const dir = absolute(given);
   return Object.freeze({
     dir,
-    config: join(dir, "config.yaml"),
-    secrets: join(dir, "secrets.env"),
-    trust: join(dir, "trust.json"),
-    data: join(dir, "data"),
-    lock: join(dir, "engine.lock"),
-    logs: join(dir, "logs"),
-    results: join(dir, "results"),
-    backups: join(dir, "backups"),
+    config: `${dir}/config.yaml`,
+    secrets: `${dir}/secrets.env`,
+    trust: `${dir}/trust.json`,
+    data: `${dir}/data`,
+    lock: `${dir}/engine.lock`,
+    logs: `${dir}/logs`,
+    results: `${dir}/results`,
+    backups: `${dir}/backups`,
   });
 }
 
@@ -65,16 +64,16 @@ export async function socketPath(
   env: Readonly<Record<string, string | undefined>> = Deno.env.toObject(),
 ): Promise<string> {
   const fits = (path: string) => new TextEncoder().encode(path).length <= MAX_SOCKET_PATH;
-  const direct = join(home.dir, "engine.sock");
+  const direct = `${home.dir}/engine.sock`;
   if (fits(direct)) return direct;
   const name = `agentcards-${(await sha256(home.dir)).slice(0, 16)}.sock`;
-  const runtime = env.XDG_RUNTIME_DIR && join(env.XDG_RUNTIME_DIR, name);
-  return runtime && fits(runtime) ? runtime : join("/tmp", `agentcards-${Deno.uid() ?? "user"}`, name);
+  const runtime = env.XDG_RUNTIME_DIR && `${env.XDG_RUNTIME_DIR}/${name}`;
+  return runtime && fits(runtime) ? runtime : `/tmp/agentcards-${Deno.uid() ?? "user"}/${name}`;
 }
 
 /** Makes the socket's folder private when it lies outside the home, and refuses one that belongs to somebody else. */
 export async function ensureSocketFolder(path: string, home: Home): Promise<void> {
-  const dir = dirname(path);
+  const dir = path.slice(0, path.lastIndexOf("/"));
   if (dir === home.dir) return;
   await Deno.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
   const info = await Deno.lstat(dir).catch(() => undefined);
@@ -83,4 +82,15 @@ export async function ensureSocketFolder(path: string, home: Home): Promise<void
       hint: "Set AGENTCARDS_HOME to a shorter path.",
     });
   }
+}
+
+/** `resolve` of `node:path`, which takes longer to load than all the rest of `serve`. */
+function absolute(path: string): string {
+  const whole = /^([A-Za-z]:)?[\\/]/.test(path) ? path : `${Deno.cwd()}/${path}`;
+  const kept: string[] = [];
+  for (const part of whole.split("/")) {
+    if (part === "..") kept.pop();
+    else if (part !== "." && part !== "") kept.push(part);
+  }
+  return (whole.startsWith("/") ? "/" : "") + kept.join("/");
 }

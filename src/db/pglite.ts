@@ -11,7 +11,9 @@ export interface OpenOptions {
 const OPEN_TIMEOUT_MS = 60_000;
 
 /** Opens (and makes, and migrates) the database in a directory. The caller holds the process lock. */
-export async function openDatabase(dataDir: string, options: OpenOptions = {}): Promise<Database> {
+export async function openDatabase(directory: string, options: OpenOptions = {}): Promise<Database> {
+  // PGlite does not follow links, and unpacking would replace one.
+  const dataDir = await Deno.realPath(directory).catch(() => directory);
   const isNew = await isEmpty(dataDir);
   const worker = startWorker();
   try {
@@ -114,23 +116,29 @@ function serialise(worker: WorkerPort): Database {
       await worker.send({ op: "exec", sql });
     },
   };
+  /** The connection is shared: a failed statement would poison everyone after it. */
+  const orRollBack = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      await direct.exec("rollback").catch(() => {});
+      throw error;
+    }
+  };
   let closing: Promise<void> | undefined;
   return {
-    query: (sql, parameters) => inTurn(() => direct.query(sql, parameters)),
-    exec: (sql) => inTurn(() => direct.exec(sql)),
+    query: (sql, parameters) => inTurn(() => orRollBack(() => direct.query(sql, parameters))),
+    exec: (sql) => inTurn(() => orRollBack(() => direct.exec(sql))),
     transaction: (work) =>
-      inTurn(async () => {
-        await direct.exec("begin");
-        try {
+      inTurn(() =>
+        orRollBack(async () => {
+          await direct.exec("begin");
           const result = await work(direct);
-          await direct.exec("commit");
+          // After a failure that `work` swallowed, a bare commit would roll back without a word; the select speaks up.
+          await direct.exec("select 1; commit");
           return result;
-        } catch (error) {
-          // The connection is shared: a failed statement would poison everyone after it.
-          await direct.exec("rollback").catch(() => {});
-          throw error;
-        }
-      }),
+        })
+      ),
     dump: () => inTurn(() => worker.send({ op: "dump" }) as Promise<Uint8Array>),
     close: () =>
       closing ??= inTurn(async () => {

@@ -7,8 +7,7 @@ export const TEMPLATE = new URL("./template.tar.br", import.meta.url);
 
 /** Fills a new data directory from the template. It appears whole or not at all. */
 export async function unpackTemplate(dataDir: string): Promise<void> {
-  const target = await Deno.realPath(dataDir).catch(() => dataDir);
-  const draft = `${target}.${crypto.randomUUID()}.tmp`;
+  const draft = `${dataDir}.${crypto.randomUUID()}.tmp`;
   try {
     await Deno.mkdir(draft, { recursive: true, mode: 0o700 });
     const tar = await promisify(brotliDecompress)(await Deno.readFile(TEMPLATE));
@@ -22,8 +21,8 @@ export async function unpackTemplate(dataDir: string): Promise<void> {
     await writer.write(tar as Uint8Array<ArrayBuffer>).then(() => writer.close(), () => {});
     const { success, stderr } = await unpacking.output();
     if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
-    await Deno.remove(target).catch(() => {});
-    await Deno.rename(draft, target);
+    await Deno.remove(dataDir).catch(() => {});
+    await Deno.rename(draft, dataDir);
   } catch (cause) {
     await Deno.remove(draft, { recursive: true }).catch(() => {});
     throw new AgentCardsError("DB_UNUSABLE", `Cannot make the database in ${dataDir}: ${messageOf(cause)}`, {

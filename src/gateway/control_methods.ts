@@ -46,6 +46,7 @@ export interface IndexReport {
   readonly server: string;
   readonly ok: boolean;
   readonly tools: number;
+  /** What its tools cost an agent that reads all of them. */
   readonly tokens: number;
   readonly ms: number;
   readonly error?: string;

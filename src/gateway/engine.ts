@@ -1,21 +1,22 @@
 import net from "node:net";
-import { ensureHome, ensureSocketFolder, type Home, socketPath } from "../config/home.ts";
+import { ensureHome, ensureSocketFolder, locateHome, socketPath } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { describe } from "../model/errors.ts";
-import { log } from "../telemetry/log.ts";
-import { serveControl } from "./control.ts";
-import { type Channel, type Line, socketChannel } from "./channel.ts";
-import { serveClient } from "./front.ts";
-import { createGateway, type Gateway } from "./gateway.ts";
+import type { Channel, Line } from "./channel.ts";
+import type { Gateway } from "./gateway.ts";
 import { type Hello, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import { socketChannel } from "./socket_channel.ts";
 
 /** The exit code of an engine that found another one at work: its starter connects to that one. */
 export const LOST_THE_RACE = 75;
 
 const WARM_UP_AFTER_MS = 250;
 
-/** Runs the one engine of a home until it is told to stop or has been idle for long enough. */
-export async function runEngine(home: Home): Promise<number> {
+/**
+ * Runs the one engine of a home until it is told to stop or has been idle for long enough. It listens before it loads
+ * anything slow: first what answers a handshake, then everything else.
+ */
+export async function runEngine(home = locateHome()): Promise<number> {
   await ensureHome(home);
   await using lock = await takeLock(home.lock);
   if (!lock) return LOST_THE_RACE;
@@ -23,26 +24,31 @@ export async function runEngine(home: Home): Promise<number> {
   await ensureSocketFolder(path, home);
   // Whoever holds the lock may remove what a killed engine left behind.
   await Deno.remove(path).catch(() => {});
-  // One session's surprise must not end all the others.
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    log("error", "unhandled rejection", { reason: describe(event.reason) });
-  });
+
+  const front = import("./front.ts" as string) as Promise<typeof import("./front.ts")>;
+  const gateway = front.then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
+    .then(({ createGateway }) => createGateway(home, { logToStderr: false }));
+  const report = (what: string, reason: unknown) =>
+    gateway.then(() => (import("../telemetry/log.ts" as string) as Promise<typeof import("../telemetry/log.ts")>))
+      .then(({ log }) => log("error", what, { reason: describe(reason) }), () => {});
   const stopping = Promise.withResolvers<void>();
   const stop = () => stopping.resolve();
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) Deno.addSignalListener(signal, stop);
+  // One session's surprise must not end all the others.
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    void report("unhandled rejection", event.reason);
+  });
 
-  const gateway = createGateway(home, { logToStderr: false });
   const connections = new Set<Channel>();
   const idle = idleTimer(gateway, stop);
   const serve = async (channel: Channel) => {
     connections.add(channel);
     idle.busy();
     try {
-      await serveConnection(channel, { gateway, stop, others: () => connections.size - 1 });
+      await serveConnection(channel, { front, gateway, stop, others: () => connections.size - 1 });
     } catch (error) {
-      await gateway;
-      log("warning", "connection failed", { reason: describe(error) });
+      await report("connection failed", error);
     } finally {
       connections.delete(channel);
       channel.close();
@@ -81,19 +87,24 @@ async function listen(path: string, onConnection: (socket: net.Socket) => void):
 /** Stops an engine that nobody has used for a while. */
 function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isBusy = false;
   return {
-    busy: () => clearTimeout(timer),
-    rest() {
+    busy() {
+      isBusy = true;
       clearTimeout(timer);
+    },
+    rest() {
+      isBusy = false;
       gateway.then(({ idleExitMs }) => {
         clearTimeout(timer);
-        timer = setTimeout(stop, idleExitMs);
+        if (!isBusy) timer = setTimeout(stop, idleExitMs);
       }, stop);
     },
   };
 }
 
 interface Engine {
+  readonly front: Promise<typeof import("./front.ts")>;
   readonly gateway: Promise<Gateway>;
   stop(): void;
   /** How many other connections there are. */
@@ -110,14 +121,19 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
     if (welcome.leaving) engine.stop();
     return;
   }
-  const gateway = await engine.gateway;
-  const session = gateway.openSession({ cwd: hello.cwd, env: hello.env });
+  const { gateway } = engine;
+  const session = gateway.then(({ openSession }) => openSession({ cwd: hello.cwd, env: hello.env }));
   session.catch(() => {});
   try {
-    if (hello.kind === "mcp") await serveClient(channel, session);
-    else await serveControl(channel, { gateway, session, stop: engine.stop });
+    if (hello.kind === "mcp") {
+      const { serveClient } = await engine.front;
+      await serveClient(channel, session);
+    } else {
+      const { serveControl } = await (import("./control.ts" as string) as Promise<typeof import("./control.ts")>);
+      await serveControl(channel, { gateway: await gateway, session, stop: engine.stop });
+    }
   } finally {
-    await session.then(gateway.closeSession, () => {});
+    await session.then(async (open) => (await gateway).closeSession(open), () => {});
   }
 }
 

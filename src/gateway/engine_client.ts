@@ -1,7 +1,7 @@
-import net from "node:net";
 import { type Home, socketPath } from "../config/home.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { type Channel, type Line, socketChannel } from "./channel.ts";
+import type { Channel, Line } from "./channel.ts";
+import { connChannel } from "./conn_channel.ts";
 import { HELLO_TIMEOUT_MS, isWelcome, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
 
 /** A connection to the engine after the greeting. */
@@ -20,6 +20,7 @@ export interface ConnectOptions {
 }
 
 const START_TIMEOUT_MS = 15_000;
+const RETRY_MS = 5;
 /** The largest line the engine may send: a result with media in it. */
 const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 
@@ -28,7 +29,6 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
   const path = await socketPath(options.home, options.env);
   const deadline = performance.now() + START_TIMEOUT_MS;
   let started: Promise<Deno.CommandStatus> | undefined;
-  let pause = 5;
   for (;;) {
     const channel = await open(path).catch((error) => error as Error);
     if (!(channel instanceof Error)) {
@@ -41,20 +41,12 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
       started ??= startEngine(options.program, options);
     }
     if (performance.now() > deadline) throw await notStarted(options.home, channel);
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    pause = Math.min(pause * 1.5, 100);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-function open(path: string): Promise<Channel> {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect(path);
-    socket.once("error", reject);
-    socket.once("connect", () => {
-      socket.off("error", reject);
-      resolve(socketChannel(socket, MAX_ENGINE_FRAME));
-    });
-  });
+async function open(path: string): Promise<Channel> {
+  return connChannel(await Deno.connect({ transport: "unix", path }), MAX_ENGINE_FRAME);
 }
 
 /** Says hello; undefined means that the engine is going and a new one is due. */

@@ -3,7 +3,6 @@ import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId } from "../model/tool.ts";
-import { join } from "node:path";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
 import { approve, type Caller } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
@@ -84,7 +83,7 @@ async function store(
   const handle = newHandle();
   const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
   if (stored !== undefined) {
-    await Deno.writeTextFile(join(results.directory, handle), stored, { mode: 0o600 });
+    await Deno.writeTextFile(results.pathOf(handle), stored, { mode: 0o600 });
     results.register({ handle, tool: id, bytes: stored.length });
   }
   return { kind: "result", result };

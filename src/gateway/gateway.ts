@@ -40,7 +40,9 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
 
   let opening: ReturnType<Gateway["database"]> | undefined;
   const database = () =>
-    opening ??= import("../db/pglite.ts").then(({ openDatabase }) => openDatabase(home.data)).then(
+    opening ??= (import("../db/pglite.ts" as string) as Promise<typeof import("../db/pglite.ts")>).then((
+      { openDatabase },
+    ) => openDatabase(home.data)).then(
       (db) => ({ db }),
       (error) => {
         log("error", "database not opened", { reason: describe(error) });

@@ -1,5 +1,4 @@
 // Parses, redacts, shapes and stores one large frame at a time.
-import { join } from "node:path";
 import type { Message } from "../mcp/stdio.ts";
 import { messageOf } from "../model/errors.ts";
 import { isObject, jsonDepth } from "../model/json.ts";
@@ -33,7 +32,7 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
   const shaped = shapeAnswer(result as ToolResult, request);
   if (shaped.stored !== undefined) {
-    await Deno.writeTextFile(join(request.directory, request.handle), shaped.stored, { mode: 0o600 });
+    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored, { mode: 0o600 });
   }
   const json = new TextEncoder().encode(JSON.stringify(shaped.result));
   return {

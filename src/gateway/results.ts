@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Limits } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
@@ -8,6 +7,8 @@ import { cut } from "../model/text.ts";
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
+  /** Where a handle's content lies. */
+  pathOf(handle: string): string;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
   read(handle: string): Promise<unknown>;
@@ -36,11 +37,12 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
        ) returning handle`,
       [limits.results_bytes],
     );
-    for (const { handle } of gone) await Deno.remove(join(directory, handle)).catch(() => {});
+    for (const { handle } of gone) await Deno.remove(`${directory}/${handle}`).catch(() => {});
   }
 
   return {
     directory,
+    pathOf: (handle) => `${directory}/${handle}`,
     register({ handle, tool, bytes }) {
       database.then(async (db) => {
         if (!db) return;
@@ -60,7 +62,7 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
         });
       if (!HANDLE.test(handle)) throw gone();
       try {
-        return JSON.parse(await Deno.readTextFile(join(directory, handle)));
+        return JSON.parse(await Deno.readTextFile(`${directory}/${handle}`));
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) throw gone();
         throw error;
@@ -87,7 +89,7 @@ function at(value: unknown, path: string): unknown {
       ? /^\d+$/.test(key) && Number(key) < here.length
       : isObject(here) && Object.hasOwn(here, key);
     if (!known) {
-      const keys = Array.isArray(here)
+      const keys = Array.isArray(here) && here.length > 0
         ? `0 to ${here.length - 1}`
         : isObject(here)
         ? Object.keys(here).slice(0, 20).join(", ")

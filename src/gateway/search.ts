@@ -1,8 +1,9 @@
+import { requireServer } from "../config/servers.ts";
 import { messageOf } from "../model/errors.ts";
 import { splitToolId, type Tool } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { buildLexicalIndex, type LexicalIndex, words } from "../vector/lexical.ts";
-import { requireServer, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 export interface SearchOptions {
   readonly query: string;

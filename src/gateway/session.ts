@@ -3,6 +3,7 @@ import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { resolveServer } from "../config/expand.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
+import { requireServer } from "../config/servers.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readTools } from "../mcp/discover.ts";
@@ -11,7 +12,6 @@ import { createServer, type Server } from "../mcp/server.ts";
 import type { ServerRequest, Upstream } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
-import { nearest } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
@@ -171,17 +171,4 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   return session;
-}
-
-/** The definition of a configured server, or an error with the nearest names. */
-export function requireServer(config: Config, name: string): ServerConfig {
-  const entry = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined;
-  if (entry && !entry.disabled) return entry;
-  const names = Object.values(config.servers).filter((server) => !server.disabled).map((server) => server.name);
-  const near = nearest(name, names);
-  throw new AgentCardsError(
-    "SERVER_UNKNOWN",
-    entry ? `Server "${name}" is disabled` : `There is no server "${name}"`,
-    { hint: near.length ? `Nearest: ${near.join(", ")}.` : `Configured: ${names.join(", ") || "none"}.` },
-  );
 }

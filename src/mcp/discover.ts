@@ -3,6 +3,7 @@ import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.
 import { cut, oneLine, sanitise } from "../model/text.ts";
 import { type Catalogue, type Tool, toolId, type ToolNote } from "../model/tool.ts";
 
+const encoder = new TextEncoder();
 const MAX_DESCRIPTION = 16_384;
 const NAME = /^[\x21-\x7e]{1,128}$/;
 
@@ -44,7 +45,7 @@ function unusable(item: unknown, maxBytes: number): string | undefined {
   if (typeof item.name !== "string" || !NAME.test(item.name)) {
     return "the name is missing or not 1 to 128 visible ASCII characters";
   }
-  const size = JSON.stringify(item).length;
+  const size = encoder.encode(JSON.stringify(item)).length;
   if (size > maxBytes) return `the definition has ${size} bytes; limits.definition_bytes is ${maxBytes}`;
   const schema = item.inputSchema;
   if (schema !== undefined && !isObject(schema)) return "inputSchema is not an object";
@@ -53,11 +54,13 @@ function unusable(item: unknown, maxBytes: number): string | undefined {
   }
 }
 
-async function readTool(server: string, raw: Record<string, unknown>, mended: string[]): Promise<Tool> {
+async function readTool(server: string, given: Record<string, unknown>, mended: string[]): Promise<Tool> {
+  const raw = storable(given);
+  if (raw !== given) mended.push("NUL or broken characters were taken out");
   const name = raw.name as string;
-  const given = typeof raw.description === "string" ? raw.description : "";
-  const description = cut(sanitise(given), MAX_DESCRIPTION);
-  if (given !== description) mended.push("hidden characters or excess length were taken out of the description");
+  const described = typeof raw.description === "string" ? raw.description : "";
+  const description = cut(sanitise(described), MAX_DESCRIPTION);
+  if (described !== description) mended.push("hidden characters or excess length were taken out of the description");
   let inputSchema = raw.inputSchema as JsonObject | undefined;
   if (inputSchema === undefined) mended.push("inputSchema was missing");
   else if (inputSchema.type === undefined) mended.push('inputSchema had no type; "object" was added');
@@ -73,6 +76,16 @@ async function readTool(server: string, raw: Record<string, unknown>, mended: st
     inputSchema,
     ...outputSchema && { outputSchema },
     ...isObject(raw.annotations) && { annotations: raw.annotations as JsonObject },
-    hash: await sha256(canonicalJson(raw)),
+    hash: await sha256(canonicalJson(given)),
   });
+}
+
+/** The same without NUL and half surrogates: one of them, and the database refuses the whole list. */
+function storable(definition: Record<string, unknown>): Record<string, unknown> {
+  const text = JSON.stringify(definition);
+  const clean = text.replace(/\\(?:u0000|(ud[89a-f][0-9a-f]{2})|.)/g, (escape, half) => {
+    if (half) return "\ufffd";
+    return escape === "\\u0000" ? "" : escape;
+  });
+  return clean === text ? definition : JSON.parse(clean);
 }

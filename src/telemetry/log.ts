@@ -1,6 +1,4 @@
-import { join } from "node:path";
-import { getTimeRotatingFileSink } from "@logtape/file";
-import { configure, dispose, getLogger, jsonLinesFormatter, type LogRecord, type Sink } from "@logtape/logtape";
+import type { Logger, LogRecord, Sink } from "@logtape/logtape";
 import { messageOf } from "../model/errors.ts";
 import type { Redactor } from "./redact.ts";
 
@@ -18,8 +16,16 @@ export interface LogOptions {
 const KEPT = 14 * 86_400_000;
 const encoder = new TextEncoder();
 
+let logger: Logger | undefined;
+let dispose: (() => Promise<void>) | undefined;
+
 /** Starts logging: one JSON object per line, every line through the one redacting writer. */
 export async function startLog(options: LogOptions): Promise<void> {
+  // Loaded here: a client that waits for its handshake does not wait for a log.
+  const [{ getTimeRotatingFileSink }, { configure, getLogger, jsonLinesFormatter, ...logtape }] = await Promise.all([
+    import("@logtape/file"),
+    import("@logtape/logtape"),
+  ]);
   const formatter = (record: LogRecord) => escapeControls(options.redactor.redact(jsonLinesFormatter(record)));
   const sinks: Record<string, Sink> = {};
   if (options.directory) {
@@ -41,12 +47,14 @@ export async function startLog(options: LogOptions): Promise<void> {
       { category: ["logtape", "meta"], lowestLevel: "error", sinks: [] },
     ],
   });
+  logger = getLogger("agentcards");
+  dispose = logtape.dispose;
 }
 
 /** Makes the day's file, which the sink is about to open, so that others cannot read it. */
 function makePrivate(directory: string, name: string): string {
   try {
-    Deno.openSync(join(directory, name), { create: true, append: true, mode: 0o600 }).close();
+    Deno.openSync(`${directory}/${name}`, { create: true, append: true, mode: 0o600 }).close();
   } catch {
     // The sink will meet the same problem and tell it.
   }
@@ -63,13 +71,14 @@ function escapeControls(line: string): string {
 
 /** Flushes and closes the log. */
 export async function stopLog(): Promise<void> {
-  await dispose();
+  logger = undefined;
+  await dispose?.();
 }
 
-/** Writes one line; `fields` are data, never credentials or argument values. */
+/** Writes one line, once logging has started; `fields` are data, never credentials or argument values. */
 export function log(level: LogLevel, event: string, fields: Record<string, unknown> = {}): void {
   try {
-    getLogger("agentcards")[level](event, fields);
+    logger?.[level](event, fields);
   } catch (error) {
     // A full disk must not take a call down with it.
     Deno.stderr.writeSync(encoder.encode(`log: ${messageOf(error)}\n`));

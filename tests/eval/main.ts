@@ -8,7 +8,7 @@ export interface Evaluation {
   run(values: Record<string, string | undefined>): Promise<Record<string, unknown>>;
 }
 
-const NAMES = ["overhead", "startup", "index", "context", "budgets"] as const;
+const NAMES = ["overhead", "startup", "index", "context"] as const;
 
 const [name, ...rest] = Deno.args;
 if (!NAMES.includes(name as typeof NAMES[number])) {

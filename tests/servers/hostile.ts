@@ -58,7 +58,7 @@ const acts: Record<string, (id: unknown) => unknown | Promise<unknown>> = {
   "exits": () => Deno.exit(3),
   "never answers": () => new Promise(() => {}),
   "floods": async () => {
-    const until = performance.now() + 1_500;
+    const until = performance.now() + 400;
     while (performance.now() < until) {
       for (let i = 0; i < 2_000; i++) {
         wire.send({ method: "notifications/message", params: { level: "info", data: "x" } });

@@ -1,0 +1,71 @@
+// Small versions of the measuring commands: they run, print what they promise, and start and leave no process.
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+async function evaluate(...args: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", "--quiet", "--cached-only", MAIN, ...args, "--json"],
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  assert.equal(code, 0, decoder.decode(stderr));
+  return JSON.parse(decoder.decode(stdout).trim().split("\n").at(-1)!);
+}
+
+Deno.test("eval startup starts no server for tools/list and leaves no process", async () => {
+  const figures = await evaluate("startup", "--servers", "2", "--rounds", "2");
+  assert.equal(figures.children, 0);
+  assert.equal(figures.orphans, 0);
+  for (const key of ["direct_ms", "cold_ms", "warm_ms", "cold_ratio", "warm_ratio", "serve_rss_mb", "engine_rss_mb"]) {
+    assert.ok(Number(figures[key]) > 0, `${key} is ${figures[key]}`);
+  }
+});
+
+Deno.test("eval index keeps what can be used and names what cannot", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "ac-lists-" });
+  const object = { type: "object" };
+  const lists = {
+    good: [{ name: "read", inputSchema: object }, { name: "write", inputSchema: object }],
+    odd: [{ name: "read" }, { name: "list", inputSchema: { type: "array" } }, { inputSchema: object }, null],
+  };
+  try {
+    for (const [name, tools] of Object.entries(lists)) {
+      await Deno.writeTextFile(`${dir}/${name}.json`, JSON.stringify({ tools }));
+    }
+    const { ms, dropped_tools, repaired_tools, ...counts } = await evaluate("index", "--data", dir);
+    assert.deepEqual(counts, { servers: 2, tools: 3, listed: 6, dropped: 3, repaired: 1, colliding: 1 });
+    assert.match(String(dropped_tools), /odd:list: inputSchema has type "array"/);
+    assert.match(String(repaired_tools), /odd:read: inputSchema was missing/);
+    assert.ok(Number(ms) >= 0);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("eval overhead prints all its figures", async () => {
+  const figures = await evaluate("overhead", "--calls", "100");
+  assert.equal(figures.calls, 100);
+  for (const way of ["direct", "gateway"]) {
+    assert.deepEqual(Object.keys(figures[way] as Record<string, number>), ["p10", "p50", "p95"]);
+  }
+  assert.ok(Number(figures.ratio_p50) > 0);
+  assert.ok(Number(figures.parallel_ratio) > 0);
+});
+
+Deno.test("eval context compares every server's tools with ours", async () => {
+  const dir = await Deno.makeTempDir({ prefix: "ac-context-" });
+  try {
+    await Deno.mkdir(`${dir}/tools`);
+    await Deno.writeTextFile(`${dir}/servers.json`, JSON.stringify([{ id: "one", command: "one", args: [] }]));
+    const tool = { name: "t", description: "d".repeat(4_000), inputSchema: {}, outputSchema: { not: "counted" } };
+    await Deno.writeTextFile(`${dir}/tools/one.json`, JSON.stringify({ tools: [tool] }));
+    const figures = await evaluate("context", "--servers", `${dir}/servers.json`);
+    assert.deepEqual([figures.servers, figures.tools], [1, 1]);
+    assert.deepEqual([figures.direct_tokens, figures.direct_share], [1_012, 0.0051]);
+    assert.ok(Number(figures.ours_tokens) > 0 && Number(figures.ours_share) < 0.01);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/pglite.ts";
+import { createResultStore, newHandle, slice } from "../../src/gateway/results.ts";
+
+const VALUE = JSON.parse(`{
+  "items": [{"name": "a", "tags": ["x", "y"]}, {"name": "b"}],
+  "odd key": {"a.b": 1, "quote\\"d": 2, "": 3},
+  "text": "hello world",
+  "__proto__": "own"
+}`);
+
+Deno.test("slice() follows keys, indices and quoted keys", () => {
+  for (
+    const [path, expected] of [
+      ["", VALUE],
+      ["items[0].name", "a"],
+      ["items.1.name", "b"],
+      ["items[0].tags[1]", "y"],
+      ['["odd key"]["a.b"]', 1],
+      ['["odd key"]["quote\\"d"]', 2],
+      ['["odd key"][""]', 3],
+      [".text", "hello world"],
+      ["__proto__", "own"],
+      ["items[00]", VALUE.items[0]],
+    ] as const
+  ) assert.deepEqual(slice(VALUE, { path }), expected, path);
+  assert.equal(slice([["a"]], { path: "[0][0]" }), "a");
+});
+
+Deno.test("a path that leads nowhere says what there is instead", () => {
+  for (
+    const path of [
+      "nothing",
+      "items[2]",
+      "items[-1]",
+      "items.-1",
+      "items.length",
+      "items.1e0",
+      "items.0x1",
+      "items. 1",
+      "text.length",
+      "text[0]",
+      "constructor",
+      "items.constructor",
+      "items[0].toString",
+      '["\\x"]',
+      '["line\nend"]',
+    ]
+  ) {
+    assert.throws(() => slice(VALUE, { path }), {
+      code: "INPUT_INVALID",
+      message: /there is no ".*" here; there are: /s,
+    });
+  }
+  assert.throws(() => slice(VALUE, { path: "item" }), { message: /there are: items, odd key, text/ });
+  assert.throws(() => slice(VALUE, { path: "items[9]" }), { message: /there are: 0 to 1$/ });
+  assert.throws(() => slice([], { path: "[0]" }), { message: /there are: none$/ });
+  assert.throws(() => slice(null, { path: "a" }), { message: /there are: none$/ });
+});
+
+Deno.test("slice() cuts texts and lists, from an offset, with a limit", () => {
+  assert.equal(slice("abcdef", { offset: 2, limit: 3 }), "cde");
+  assert.equal(slice("abc", { offset: 9 }), "");
+  assert.equal((slice("x".repeat(30_000), {}) as string).length, 20_000);
+  assert.deepEqual(slice([1, 2, 3], { offset: 1, limit: 1 }), [2]);
+  assert.equal((slice(Array(500).fill(0), {}) as unknown[]).length, 100);
+  assert.deepEqual(slice(VALUE, { path: "items", offset: 1 }), [{ name: "b" }]);
+  assert.equal(slice(7, { offset: 3 }), 7);
+});
+
+async function withStore(
+  limits: { results_bytes: number; results_age: number },
+  work: (store: ReturnType<typeof createResultStore>, db: Database) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  const db = await openDatabase(`${directory}/data`);
+  try {
+    await work(createResultStore({ directory, database: Promise.resolve(db), limits }), db);
+  } finally {
+    await db.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test("a stored result is read by its handle, and nothing else is", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const store = createResultStore({
+      directory,
+      database: Promise.resolve(undefined),
+      limits: { results_bytes: 1, results_age: 1 },
+    });
+    const handle = newHandle();
+    assert.match(handle, /^r_[0-9a-f]{16}$/);
+    await Deno.writeTextFile(`${directory}/${handle}`, '{"a":1}');
+    await Deno.writeTextFile(`${directory}/secret`, '"secret"');
+    store.register({ handle, tool: "s:t", bytes: 7 });
+    assert.deepEqual(await store.read(handle), { a: 1 });
+    for (const wrong of [newHandle(), "", "secret", "../x", `${handle}/..`, `${handle}\n`, handle.toUpperCase()]) {
+      await assert.rejects(store.read(wrong), { code: "RESULT_GONE" }, wrong);
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("the oldest results go when space is short, and the old ones in any case", async () => {
+  await withStore({ results_bytes: 250, results_age: 60_000 }, async (store, db) => {
+    const handles = [newHandle(), newHandle(), newHandle(), newHandle()];
+    for (const [i, handle] of handles.entries()) {
+      await Deno.writeTextFile(`${store.directory}/${handle}`, String(i));
+      store.register({ handle, tool: "s:t", bytes: 100 });
+      await settled(db);
+      if (i === 2) await db.query("update result_handle set expires_at = now() where handle = $1", [handle]);
+    }
+    const left = await db.query<{ handle: string }>("select handle from result_handle order by created_at");
+    assert.deepEqual(left.map(({ handle }) => handle), [handles[3]]);
+    assert.equal(await store.read(handles[3]!), 3);
+    for (const handle of handles.slice(0, 3)) await assert.rejects(store.read(handle), { code: "RESULT_GONE" });
+  });
+});
+
+/** Registering goes on behind the scenes: insert, sweep, remove the files. */
+async function settled(db: Database): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    await db.query("select 1");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
