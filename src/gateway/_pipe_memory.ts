@@ -5,6 +5,7 @@ export type Message = Record<string, unknown>;
 /** Our engine always writes the id at the beginning of a line. */
 const ID = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?[\d.eE+-]+)/;
 const HEAD_BYTES = 300;
+const CATCH_UP_MS = 20;
 
 /** What must be known to outlive an engine. */
 export function createMemory() {
@@ -16,31 +17,56 @@ export function createMemory() {
   const swallowed = new Set<string>();
   let swallowAcks = 0;
 
+  /** Frames that went by and were not looked at yet. */
+  const unread: { line: Uint8Array; isAnswer: boolean }[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Reading a frame takes longer than passing it on, so it is put off until nobody waits. */
+  function readLater(line: Uint8Array, isAnswer: boolean): void {
+    unread.push({ line, isAnswer });
+    timer ??= setTimeout(catchUp, CATCH_UP_MS);
+  }
+
+  function catchUp(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const { line, isAnswer } of unread.splice(0)) isAnswer ? readAnswer(line) : readRequest(line);
+  }
+
+  function readAnswer(head: Uint8Array): void {
+    const id = ID.exec(decoder.decode(head))?.[1];
+    if (id !== undefined) open.delete(id);
+  }
+
+  function readRequest(line: Uint8Array): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(decoder.decode(line));
+    } catch {
+      return;
+    }
+    if (!isObject(message) || typeof message.method !== "string") return;
+    const { id, method } = message;
+    if (method === "notifications/initialized") initialized = line;
+    if (method === "notifications/cancelled" && isObject(message.params)) {
+      open.delete(JSON.stringify(message.params.requestId));
+    }
+    if (typeof id !== "string" && typeof id !== "number") return;
+    const key = JSON.stringify(id);
+    if (method === "initialize" && !initialize) initialize = { id: key, line };
+    const meta = isObject(message.params) && isObject(message.params._meta) ? message.params._meta : {};
+    open.set(key, {
+      method,
+      isModern: "io.modelcontextprotocol/protocolVersion" in meta,
+      line: method === "subscriptions/listen" ? line : undefined,
+    });
+  }
+
   return {
     /** Remembers a frame of the client. */
-    note(line: Uint8Array): void {
-      let message: unknown;
-      try {
-        message = JSON.parse(decoder.decode(line));
-      } catch {
-        return;
-      }
-      if (!isObject(message) || typeof message.method !== "string") return;
-      const { id, method } = message;
-      if (method === "notifications/initialized") initialized = line.slice();
-      if (method === "notifications/cancelled" && isObject(message.params)) {
-        open.delete(JSON.stringify(message.params.requestId));
-      }
-      if (typeof id !== "string" && typeof id !== "number") return;
-      const key = JSON.stringify(id);
-      if (method === "initialize" && !initialize) initialize = { id: key, line: line.slice() };
-      const meta = isObject(message.params) && isObject(message.params._meta) ? message.params._meta : {};
-      open.set(key, {
-        method,
-        isModern: "io.modelcontextprotocol/protocolVersion" in meta,
-        line: method === "subscriptions/listen" ? line.slice() : undefined,
-      });
-    },
+    note: (line: Uint8Array) => readLater(line.slice(), false),
+    /** Remembers a frame of the engine. */
+    noteAnswer: (line: Uint8Array) => readLater(line.slice(0, HEAD_BYTES), true),
     /** Whether nothing was replayed that is still to be answered. */
     isQuiet: () => swallowed.size === 0 && swallowAcks === 0,
     /** Whether a frame answers a replay, which the client must not see. */
@@ -50,13 +76,9 @@ export function createMemory() {
       if (id !== undefined) return swallowed.delete(id);
       return head.includes('"notifications/subscriptions/acknowledged"') && swallowAcks > 0 && swallowAcks-- > 0;
     },
-    /** Notes a frame of the engine. */
-    noteAnswer(line: Uint8Array): void {
-      const id = ID.exec(decoder.decode(line.subarray(0, HEAD_BYTES)))?.[1];
-      if (id !== undefined) open.delete(id);
-    },
     /** What a new engine must hear first. */
     replay(): Uint8Array[] {
+      catchUp();
       const frames: Uint8Array[] = [];
       if (initialize && !open.has(initialize.id)) {
         swallowed.add(initialize.id);
@@ -72,6 +94,7 @@ export function createMemory() {
     },
     /** The answers of requests that will get none; subscriptions stay. */
     fail(why: string): Message[] {
+      catchUp();
       const replies: Message[] = [];
       for (const [key, { method, isModern, line }] of open) {
         if (line) continue;

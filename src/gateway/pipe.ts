@@ -40,7 +40,7 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
       if (line === TOO_LONG) return;
       const passOn = memory.isQuiet() || !memory.isReplayed(line);
       if (passOn) client.write(line);
-      afterwards(() => memory.noteAnswer(line));
+      memory.noteAnswer(line);
     });
     engine = undefined;
   }
@@ -67,7 +67,7 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
     }
     if (engine) {
       engine.write(line);
-      return afterwards(() => memory.note(line));
+      return memory.note(line);
     }
     memory.note(line);
     waiting.push(line.slice());
@@ -77,6 +77,3 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
   clientGone = true;
   await engine?.end();
 }
-
-/** Passed on first, remembered afterwards: what we remember is on nobody's way. */
-const afterwards = queueMicrotask;
