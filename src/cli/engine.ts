@@ -12,16 +12,15 @@ export async function stopEngine(options: { force?: boolean }, terminal: Termina
   const env = Deno.env.toObject();
   const home = locateHome(env);
   const pid = await lockHolder(home.lock);
-  if (pid === undefined || !isAlive(pid)) {
+  if (pid === undefined) {
     terminal.out("The engine is not running.\n");
     return 0;
   }
   if (options.force) Deno.kill(pid, "SIGKILL");
-  else {
-    await askEngine({ home, cwd: Deno.cwd(), env }, { method: "stop" });
-  }
+  else await askEngine({ home, cwd: Deno.cwd(), env }, { method: "stop" });
   const deadline = performance.now() + GONE_WITHIN_MS;
-  while (isAlive(pid)) {
+  // The lock is the truth: a process number may belong to somebody else by now.
+  while (await lockHolder(home.lock) === pid) {
     if (performance.now() > deadline) {
       throw new AgentCardsError("ENGINE_BUSY", `The engine (process ${pid}) is still closing down`, {
         hint: "Wait a moment, or end it at once with `agentcards engine stop --force`.",
@@ -39,14 +38,4 @@ export async function restartEngine(terminal: Terminal): Promise<number> {
   const { pid } = await ask<{ pid: number }>({ method: "status" });
   terminal.out(`Started a new one (process ${pid}).\n`);
   return 0;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    // Sends nothing; fails when there is no such process.
-    Deno.kill(pid, "SIGCONT");
-    return true;
-  } catch {
-    return false;
-  }
 }

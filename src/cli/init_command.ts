@@ -19,7 +19,8 @@ export async function runInit(options: Partial<InitOptions>, terminal: Terminal)
     env,
     ...terminal,
     confirm,
-    entry: { command: command!, args: [...args, "serve"] },
+    // Deno would ask its makers for a newer version now and then; nothing leaves this machine.
+    entry: { command: command!, args: [...args, "serve"], env: { DENO_NO_UPDATE_CHECK: "1" } },
     ownTokens: ownTokens(),
     probe: (servers, onProgress) =>
       ask<ProbeResult[]>({

@@ -1,8 +1,7 @@
 import { locateHome } from "../config/home.ts";
-import { readConfigFile } from "../config/read.ts";
+import { parseConfig, readConfigFile } from "../config/read.ts";
 import { findProject, trustProject } from "../config/trust.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { sanitise } from "../model/text.ts";
 import { confirm } from "./confirm.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,16 +13,18 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
     terminal.err("There is no .agentcards/config.yaml in this folder or above it.\n");
     return 1;
   }
-  const file = await readConfigFile(project.path);
+  // The very text whose hash will be pinned.
+  const file = parseConfig(project.text, project.path);
   const global = await readConfigFile(home.config);
   terminal.out(`${project.path}\n`);
   for (const [name, server] of Object.entries(file.servers ?? {})) {
     // Untruncated, one argument a line: nothing may hide behind the edge of the screen.
-    terminal.out(`\n${sanitise(name)}${global.servers?.[name] ? " (replaces your own server of this name)" : ""}\n`);
+    terminal.out(`\n${name}${global.servers?.[name] ? " (replaces your own server of this name)" : ""}\n`);
     const words = server.url ? [server.url] : [server.command!, ...server.args ?? []];
-    for (const word of words) terminal.out(`  ${sanitise(JSON.stringify(word))}\n`);
+    for (const word of words) terminal.out(`  ${visible(word)}\n`);
+    if (server.cwd) terminal.out(`  in ${visible(server.cwd)}\n`);
     for (const [key, value] of Object.entries({ ...server.env, ...server.headers })) {
-      terminal.out(`  ${sanitise(key)}=${sanitise(JSON.stringify(value))}\n`);
+      terminal.out(`  ${visible(key)}: ${visible(value)}\n`);
     }
   }
   if (project.trusted) {
@@ -39,4 +40,12 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
   await trustProject(project, home);
   terminal.out("\nTrusted. Any change to the file asks again.\n");
   return 0;
+}
+
+/** A text with nothing hidden in it: everything but plain ASCII is spelt out. */
+function visible(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

@@ -7,8 +7,10 @@ export const TEMPLATE = new URL("./template.tar.br", import.meta.url);
 
 /** Fills a new data directory from the template. It appears whole or not at all. */
 export async function unpackTemplate(dataDir: string): Promise<void> {
-  const draft = `${dataDir}.${crypto.randomUUID()}.tmp`;
+  const draft = `${dataDir}.new`;
   try {
+    // Whoever holds the lock may remove what a killed engine left behind.
+    await Deno.remove(draft, { recursive: true }).catch(() => {});
     await Deno.mkdir(draft, { recursive: true, mode: 0o700 });
     const tar = await promisify(brotliDecompress)(await Deno.readFile(TEMPLATE));
     const unpacking = new Deno.Command("tar", {

@@ -62,13 +62,13 @@ export function isReadable(result: ToolResult, answerTokens: number): boolean {
   return tokens(textSize(result)) <= answerTokens;
 }
 
-/** The characters of an answer that a model would have to read. */
+/** The characters of an answer that a model would have to read: clients show the text or the structure, not both. */
 function textSize(result: ToolResult): number {
-  let size = result.structuredContent === undefined ? 0 : JSON.stringify(result.structuredContent).length;
+  let texts = 0;
   if (Array.isArray(result.content)) {
-    for (const block of result.content) if (isText(block)) size += block.text.length;
+    for (const block of result.content) if (isText(block)) texts += block.text.length;
   }
-  return size;
+  return Math.max(texts, result.structuredContent === undefined ? 0 : JSON.stringify(result.structuredContent).length);
 }
 
 function isText(block: unknown): block is { type: "text"; text: string } {

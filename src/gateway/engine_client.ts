@@ -125,7 +125,13 @@ async function startEngine(program: readonly string[], { home, env }: ConnectOpt
   const child = new Deno.Command("sh", {
     args: ["-c", 'exec "$@" >>"$ENGINE_ERR" 2>&1 </dev/null', "sh", ...program, "engine", "run"],
     clearEnv: true,
-    env: { ...Object.fromEntries(kept), AGENTCARDS_HOME: home.dir, ENGINE_ERR: `${home.logs}/engine.err` },
+    env: {
+      ...Object.fromEntries(kept),
+      AGENTCARDS_HOME: home.dir,
+      ENGINE_ERR: `${home.logs}/engine.err`,
+      // Deno would ask its makers for a newer version now and then; nothing leaves this machine.
+      DENO_NO_UPDATE_CHECK: "1",
+    },
     cwd: "/",
     stdin: "null",
     stdout: "null",

@@ -26,7 +26,7 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   if (jsonDepth(frame, MAX_DEPTH) > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH}`);
   const redactor = createRedactor();
   redactor.add(request.secrets);
-  const message: unknown = JSON.parse(redactor.redact(new TextDecoder().decode(frame)));
+  const message = redactor.parse(new TextDecoder().decode(frame));
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
   const { id, result } = message;
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };

@@ -139,12 +139,12 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const onRequest = (request: ServerRequest, signal: AbortSignal) =>
       askCaller(session.callers.get(entry.name), request, signal);
     const handlers = { onListChanged, onRequest };
-    if (resolved.url) return await connectHttp(resolved, options, handlers);
+    if (resolved.url) return await connectHttp(resolved, { ...options, clean: shared.redactor.clean }, handlers);
     return await connectStdio(resolved, {
       ...options,
       ...context,
       reaper: shared.reaper(),
-      redact: shared.redactor.redact,
+      parse: shared.redactor.parse,
       parseLarge: (frame, calls) => shared.large.parse(frame, { calls, answerTokens: config.limits.answer_tokens }),
       onGarbage: (what) => log("debug", "server sent garbage", { server: entry.name, what }),
     }, handlers);

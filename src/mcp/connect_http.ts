@@ -10,6 +10,8 @@ export interface ConnectHttpOptions {
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;
   readonly era?: Era;
+  /** Takes configured secrets out of what the server says. */
+  clean<T>(value: T): T;
 }
 
 /** Connects to a remote server: Streamable HTTP, or the older SSE transport when configured so or when that is all it speaks. */
@@ -83,7 +85,8 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     listChanged,
     closed: closed.promise,
     close: () => client.close(),
-    request: (method, params, request) => send(server.name, client, { method, params, ...request }),
+    request: async (method, params, request) =>
+      options.clean(await send(server.name, client, { method, params, ...request })),
   };
   return Object.freeze(upstream);
 }

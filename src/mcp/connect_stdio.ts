@@ -12,7 +12,8 @@ export interface ConnectOptions extends SpawnContext {
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;
   readonly era?: Era;
-  redact(text: string): string;
+  /** Parses a frame and takes configured secrets out of it. */
+  parse(json: string): unknown;
   /** Parses a large frame elsewhere; results of the named calls come back shaped, anything else as it is. */
   parseLarge(frame: Uint8Array, calls: readonly string[]): Promise<LargeMessage>;
   onGarbage(what: string): void;
@@ -58,7 +59,7 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
   const pending = createPending(server.name);
   const transport = createStdioTransport(process, {
     maxFrameBytes: options.maxFrameBytes,
-    redact: options.redact,
+    parse: options.parse,
     onGarbage: options.onGarbage,
     intercept(message) {
       if (message.method === "notifications/tools/list_changed") handlers.onListChanged();

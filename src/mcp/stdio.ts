@@ -8,8 +8,8 @@ export type Message = Record<string, unknown>;
 
 export interface StdioOptions {
   readonly maxFrameBytes: number;
-  /** Takes configured secrets out of a frame's text. */
-  redact(text: string): string;
+  /** Parses a frame and takes configured secrets out of it. */
+  parse(json: string): unknown;
   /** Sees each message first; true means it was for the interceptor and goes no further. */
   intercept(message: Message): boolean;
   /** Gets frames that would stall the event loop if they were parsed here; the bytes are its own. */
@@ -78,7 +78,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     if (jsonDepth(line, MAX_DEPTH) > MAX_DEPTH) return options.onGarbage(`a message nested deeper than ${MAX_DEPTH}`);
     let message: unknown;
     try {
-      message = JSON.parse(options.redact(decoder.decode(line)));
+      message = options.parse(decoder.decode(line));
     } catch {
       return options.onGarbage("a line that is not JSON");
     }

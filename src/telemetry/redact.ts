@@ -3,6 +3,10 @@ export interface Redactor {
   /** Registers values that must never be shown; short ones are too common to be taken out safely. */
   add(values: Iterable<string>): void;
   redact(text: string): string;
+  /** A JSON value without secrets in its strings and keys; the very value when there are none. */
+  clean<T>(value: T): T;
+  /** Parses JSON, then cleans it: in the text itself a secret may be spelt with escapes, or overlap one. */
+  parse(json: string): unknown;
   /** Every form that is taken out, for a redactor in another thread. */
   forms(): string[];
 }
@@ -14,7 +18,15 @@ const REPLACEMENT = "[redacted]";
 export function createRedactor(): Redactor {
   const known = new Set<string>();
   let pattern: RegExp | undefined;
+  const redact = (text: string) => pattern ? text.replace(pattern, REPLACEMENT) : text;
+  const clean = <T>(value: T): T => pattern ? mapStrings(value, redact) as T : value;
   return {
+    redact,
+    clean,
+    parse(json) {
+      const value: unknown = JSON.parse(json);
+      return pattern && (json.includes("\\u") || json.search(pattern) >= 0) ? clean(value) : value;
+    },
     add(values) {
       const before = known.size;
       for (const value of values) {
@@ -24,9 +36,15 @@ export function createRedactor(): Redactor {
       const longestFirst = [...known].sort((a, b) => b.length - a.length);
       pattern = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join("|"), "g");
     },
-    redact: (text) => pattern ? text.replace(pattern, REPLACEMENT) : text,
     forms: () => [...known],
   };
+}
+
+function mapStrings(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === "string") return map(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, map));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapStrings(item, map)]));
 }
 
 /** A secret as it is, as it looks inside JSON, in a URL and in base64; of "Bearer X" also the X alone. */

@@ -199,6 +199,14 @@ Deno.test("srv-025: a credential that a server was given comes back redacted, al
   assert.equal(new TextDecoder().decode(found.stdout).trim(), `${home.dir}/secrets.env`);
 });
 
+Deno.test("a secret spelt with escapes is redacted too, and one that overlaps an escape breaks nothing", async () => {
+  const bad = { ...hostile("spells secrets"), env: { API_TOKEN: "${MY_CREDENTIAL}" } };
+  await using home = await createTestHome({ servers: { bad } });
+  await Deno.writeTextFile(`${home.dir}/secrets.env`, `MY_CREDENTIAL=newline-canary\n`, { mode: 0o600 });
+  await using client = await connectClient(home);
+  assert.equal(textOf(await client.use("bad:act")), "[redacted] and \newline-canary");
+});
+
 Deno.test("srv-026: links in a result are passed on and never fetched", async () => {
   await withServer(testServer("kit", "--name=bad"), async ({ client }) => {
     const result = await client.use("bad:everything");

@@ -13,6 +13,20 @@ Deno.test("a Streamable HTTP server works like any other, with the headers that 
   assert.match(textOf(await client.call("search_tools", { query: "acts" })), /web:act/);
 });
 
+Deno.test("a credential that a remote server echoes comes back redacted", async () => {
+  await using web = webServer((call) =>
+    Response.json({
+      jsonrpc: "2.0",
+      id: call.id,
+      result: { content: [{ type: "text", text: "you sent canary-token-123456" }] },
+    })
+  );
+  const server = { url: web.url, headers: { Authorization: "Bearer ${WEB_TOKEN}" } };
+  await using home = await createTestHome({ servers: { web: server } });
+  await using client = await connectClient(home, { env: { WEB_TOKEN: "canary-token-123456" } });
+  assert.equal(textOf(await client.use("web:act")), "you sent [redacted]");
+});
+
 Deno.test("sec-002: nothing of the client's own environment or token reaches a remote server", async () => {
   await using web = webServer();
   await using home = await createTestHome({ servers: { web: { url: web.url } } });

@@ -83,6 +83,16 @@ const acts: Record<string, (id: unknown) => unknown | Promise<unknown>> = {
   },
   "echoes secrets": () =>
     text(`the token is ${Deno.env.get("API_TOKEN")}, as base64 ${btoa(Deno.env.get("API_TOKEN")!)}`),
+  "spells secrets": (id) => {
+    const spelt = [...Deno.env.get("API_TOKEN")!].map((unit) =>
+      `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+    ).join("");
+    wire.write(
+      `{"jsonrpc":"2.0","id":${
+        JSON.stringify(id)
+      },"result":{"content":[{"type":"text","text":"${spelt} and \\newline-canary"}]}}\n`,
+    );
+  },
   "same id": async (id) => {
     wire.send({ id, method: "ping" });
     wire.send({ id: 1, method: "ping" });

@@ -1,6 +1,6 @@
 import { z } from "../../../deps.ts";
 import { signature } from "../../model/signature.ts";
-import { tokens } from "../../model/text.ts";
+import { sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
 import { textResult } from "../answer.ts";
 import { parseInput } from "../input.ts";
@@ -62,5 +62,5 @@ function render(found: Found, detail: "signature" | "schema"): string {
 
 function schemaText(tool: Tool): string {
   const { id, description, inputSchema, outputSchema } = tool;
-  return JSON.stringify({ tool: id, description, inputSchema, ...outputSchema && { outputSchema } });
+  return sanitise(JSON.stringify({ tool: id, description, inputSchema, ...outputSchema && { outputSchema } }));
 }
