@@ -23,6 +23,7 @@ export async function restore(file: string, terminal: Terminal): Promise<number>
   const dump = await Deno.readFile(file).catch((cause) => {
     throw new AgentCardsError("USAGE", `Cannot read ${file}: ${messageOf(cause)}`, { cause });
   });
+  await requireBackup(file, dump);
   await stopEngine({}, { ...terminal, out: () => {} });
   await using lock = await takeLock(home.lock);
   if (!lock) {
@@ -43,4 +44,14 @@ export async function restore(file: string, terminal: Terminal): Promise<number>
   await Deno.rename(draft, home.data);
   terminal.out(`Restored ${file}.${had ? ` The database of before is in ${kept}.` : ""}\n`);
   return 0;
+}
+
+/** A backup is a gzipped tar; anything else is refused before anything is stopped or touched. */
+async function requireBackup(file: string, dump: Uint8Array): Promise<void> {
+  const unpacked = new Response(
+    new Blob([dump as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip")),
+  );
+  const tar = await unpacked.bytes().catch(() => new Uint8Array());
+  if (new TextDecoder().decode(tar.subarray(257, 262)) === "ustar") return;
+  throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { hint: "Nothing was changed." });
 }

@@ -9,7 +9,8 @@ export async function call(tool: string, given: string | undefined, context: Cal
   const { terminal } = context;
   const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
     method: "call",
-    params: { tool, arguments: parseArguments(given) },
+    // A person at a terminal who types a call has approved it; a program must say so.
+    params: { tool, arguments: parseArguments(given), isApproved: context.yes === true || Deno.stdin.isTerminal() },
     onProgress: ({ message, progress, total }) => {
       if (terminal.isTerminal) {
         terminal.err(`${sanitise(String(message ?? `${progress}${total ? ` of ${total}` : ""}`))}\n`);
@@ -31,6 +32,7 @@ export async function call(tool: string, given: string | undefined, context: Cal
 
 export interface CallContext {
   readonly json?: boolean;
+  readonly yes?: boolean;
   readonly terminal: Terminal;
 }
 

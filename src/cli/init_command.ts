@@ -12,7 +12,8 @@ import type { Terminal } from "./terminal.ts";
 /** `agentcards init`, joined to this machine and its engine. */
 export async function runInit(options: Partial<InitOptions>, terminal: Terminal): Promise<number> {
   const env = Deno.env.toObject();
-  const [command, ...args] = await installedProgram(env.PATH) ?? ownProgram();
+  // In full: a client that was not started from a shell has neither our PATH nor its `deno`.
+  const [command, ...args] = ownProgram();
   return await init({ dryRun: false, project: false, yes: false, undo: false, json: false, ...options }, {
     home: locateHome(env),
     cwd: Deno.cwd(),
@@ -37,13 +38,4 @@ export function ownTokens(): number {
     JSON.stringify({ name, description, inputSchema })
   );
   return tokens(definitions.join("").length + INSTRUCTIONS.length);
-}
-
-/** The `agentcards` of the PATH, when it is this very checkout that was installed there. */
-async function installedProgram(path = ""): Promise<string[] | undefined> {
-  for (const folder of path.split(":").filter(Boolean)) {
-    const file = `${folder}/agentcards`;
-    const text = await Deno.readTextFile(file).catch(() => "");
-    if (text.includes(new URL(".", Deno.mainModule).pathname)) return [file];
-  }
 }

@@ -26,7 +26,7 @@ async function makeBar(): Promise<Bar> {
   const options = {
     stream: stderr,
     format: "Starting servers [{bar}] {value}/{total} {server}",
-    hideCursor: true,
+    hideCursor: false,
     clearOnComplete: true,
   };
   return new progress.SingleBar(options, progress.Presets.shades_classic) as Bar;

@@ -70,13 +70,23 @@ function render(report: EngineReport, view: View): string {
   const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
   const servers = report.servers.length
     ? table([SERVER_HEAD, ...report.servers.map(serverRow)], (text) => paint("bold", text))
+    : report.config_problem
+    ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
   const notes = [...report.notes, ...details].map((note) => `${note}\n`).join("");
   const trouble = view.problems.length
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
-    : `${paint("green", "✓")} everything that is configured works\n`;
+    : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function allWell({ servers }: EngineReport): string {
+  const untried = servers.filter(({ state }) => state === "configured").length;
+  if (servers.length === 0) return "the engine works";
+  return untried === 0
+    ? "everything that is configured works"
+    : `nothing is wrong so far; ${untried} of ${servers.length} servers not tried yet`;
 }
 
 const SERVER_HEAD = ["server", "state", "tools", "start", "from", "last error"];
@@ -84,12 +94,18 @@ const SERVER_HEAD = ["server", "state", "tools", "start", "from", "last error"];
 function serverRow(server: ServerReport): string[] {
   return [
     server.name,
-    server.running > 1 ? `${server.state} ×${server.running}` : server.state,
+    server.running > 1 ? `${stateText(server)} ×${server.running}` : stateText(server),
     server.tools === null ? "–" : String(server.tools),
     server.start_ms === null ? "–" : duration(server.start_ms),
     server.origin,
     server.error ? oneLine(server.error, 60) : "",
   ];
+}
+
+/** A state in the words of a user. */
+function stateText({ state, error }: ServerReport): string {
+  if (state === "configured" || state === "known") return error ? "failing" : state === "known" ? "ready" : "not tried";
+  return state;
 }
 
 /** Tools that could not be taken as they came. */

@@ -1,5 +1,8 @@
+import { cut } from "../model/text.ts";
+
 /** Rows as aligned columns, the first row as heading; columns of numbers go to the right. */
-export function table(rows: readonly (readonly string[])[], paint: (text: string) => string = (text) => text): string {
+export function table(all: readonly (readonly string[])[], paint: (text: string) => string = (text) => text): string {
+  const rows = fitTerminal(all);
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ""))));
   const isNumeric = widths.map((_, column) =>
     rows.slice(1).every((row) => /^[\d.,]*( ms)?$|^–$/.test(row[column] ?? ""))
@@ -11,6 +14,17 @@ export function table(rows: readonly (readonly string[])[], paint: (text: string
     }).join("  ").trimEnd()
   );
   return [paint(lines[0]!), ...lines.slice(1)].join("\n") + "\n";
+}
+
+const LEAST = 20;
+
+/** On a terminal the last column is cut so that no line breaks. */
+function fitTerminal(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  if (!Deno.stdout.isTerminal()) return rows;
+  const last = rows[0]!.length - 1;
+  const others = rows[0]!.slice(0, last).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ""))));
+  const room = Math.max(LEAST, Deno.consoleSize().columns - others.reduce((sum, size) => sum + size + 2, 0));
+  return rows.map((row) => row.map((cell, column) => column === last ? cut(cell, room) : cell));
 }
 
 function width(text: string): number {

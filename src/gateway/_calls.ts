@@ -27,17 +27,19 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   const parking = createParking();
   let capabilities: unknown;
-  let lastQuestion = 0;
   let opened: Session | undefined;
   session.then((open) => opened = open, () => {});
 
   /** Asks a client that takes requests from us. */
   function askDirectly(request: { method: string; params: Message }, signal: AbortSignal): Promise<Message> {
-    const id = `agentcards-${++lastQuestion}`;
+    // Never the same twice, in no engine: an answer must not find another question.
+    const id = `agentcards-${crypto.randomUUID()}`;
     const waiter = Promise.withResolvers<Message>();
     asked.set(id, waiter);
     signal.addEventListener("abort", () => {
-      if (asked.delete(id)) waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
+      if (!asked.delete(id)) return;
+      send({ method: "notifications/cancelled", params: { requestId: id } });
+      waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
     });
     send({ id, ...request });
     return waiter.promise;

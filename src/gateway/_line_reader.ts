@@ -9,10 +9,19 @@ export function createLineReader(maxLineBytes: number) {
   let isEnded = false;
   let onLine: ((line: Line) => void) | undefined;
   let wake: (() => void) | undefined;
+  /** A handler that throws loses its own connection, not the process. */
+  function guarded(line: Line): void {
+    try {
+      onLine?.(line);
+    } catch {
+      onLine = () => {};
+      ended.resolve();
+    }
+  }
   return {
     push(chunk: Uint8Array): void {
       for (const line of split(chunk)) {
-        if (onLine) onLine(line);
+        if (onLine) guarded(line);
         else early.push(line === TOO_LONG ? line : line.slice());
       }
       wake?.();
@@ -27,8 +36,8 @@ export function createLineReader(maxLineBytes: number) {
       return early.shift();
     },
     read(handler: (line: Line) => void): Promise<void> {
-      for (const line of early.splice(0)) handler(line);
       onLine = handler;
+      for (const line of early.splice(0)) guarded(line);
       return ended.promise;
     },
   };

@@ -7,30 +7,42 @@ const ID = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?[\d.eE+-]+)/;
 const HEAD_BYTES = 300;
 const CATCH_UP_MS = 20;
 
+interface OpenRequest {
+  readonly method: string;
+  readonly isModern: boolean;
+  /** The frame of a subscription, which the next engine must hear too. */
+  readonly line: Uint8Array | undefined;
+  /** Whether an engine has heard it. */
+  wasSent: boolean;
+}
+
 /** What must be known to outlive an engine. */
 export function createMemory() {
   const decoder = new TextDecoder();
   /** Requests without an answer yet, by the JSON text of their id. */
-  const open = new Map<string, { method: string; isModern: boolean; line: Uint8Array | undefined }>();
+  const open = new Map<string, OpenRequest>();
   let initialize: { id: string; line: Uint8Array } | undefined;
   let initialized: Uint8Array | undefined;
   const swallowed = new Set<string>();
   let swallowAcks = 0;
 
   /** Frames that went by and were not looked at yet. */
-  const unread: { line: Uint8Array; isAnswer: boolean }[] = [];
+  const unread: { line: Uint8Array; kind: "sent" | "waiting" | "answer" }[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Reading a frame takes longer than passing it on, so it is put off until nobody waits. */
-  function readLater(line: Uint8Array, isAnswer: boolean): void {
-    unread.push({ line, isAnswer });
+  function readLater(line: Uint8Array, kind: "sent" | "waiting" | "answer"): void {
+    unread.push({ line, kind });
     timer ??= setTimeout(catchUp, CATCH_UP_MS);
   }
 
   function catchUp(): void {
     clearTimeout(timer);
     timer = undefined;
-    for (const { line, isAnswer } of unread.splice(0)) isAnswer ? readAnswer(line) : readRequest(line);
+    for (const { line, kind } of unread.splice(0)) {
+      if (kind === "answer") readAnswer(line);
+      else readRequest(line, kind === "sent");
+    }
   }
 
   function readAnswer(head: Uint8Array): void {
@@ -38,7 +50,7 @@ export function createMemory() {
     if (id !== undefined) open.delete(id);
   }
 
-  function readRequest(line: Uint8Array): void {
+  function readRequest(line: Uint8Array, wasSent: boolean): void {
     let message: unknown;
     try {
       message = JSON.parse(decoder.decode(line));
@@ -59,14 +71,15 @@ export function createMemory() {
       method,
       isModern: "io.modelcontextprotocol/protocolVersion" in meta,
       line: method === "subscriptions/listen" ? line : undefined,
+      wasSent,
     });
   }
 
   return {
     /** Remembers a frame of the client. */
-    note: (line: Uint8Array) => readLater(line.slice(), false),
+    note: (line: Uint8Array, wasSent = true) => readLater(line.slice(), wasSent ? "sent" : "waiting"),
     /** Remembers a frame of the engine. */
-    noteAnswer: (line: Uint8Array) => readLater(line.slice(0, HEAD_BYTES), true),
+    noteAnswer: (line: Uint8Array) => readLater(line.slice(0, HEAD_BYTES), "answer"),
     /** Whether nothing was replayed that is still to be answered. */
     isQuiet: () => swallowed.size === 0 && swallowAcks === 0,
     /** Whether a frame answers a replay, which the client must not see. */
@@ -79,16 +92,20 @@ export function createMemory() {
     /** What a new engine must hear first. */
     replay(): Uint8Array[] {
       catchUp();
+      swallowed.clear();
+      swallowAcks = 0;
       const frames: Uint8Array[] = [];
       if (initialize && !open.has(initialize.id)) {
         swallowed.add(initialize.id);
         frames.push(initialize.line);
         if (initialized) frames.push(initialized);
       }
-      for (const { line } of open.values()) {
-        if (!line) continue;
-        swallowAcks++;
-        frames.push(line);
+      for (const request of open.values()) {
+        if (request.line && request.wasSent) {
+          swallowAcks++;
+          frames.push(request.line);
+        }
+        request.wasSent = true;
       }
       return frames;
     },

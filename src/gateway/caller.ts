@@ -5,6 +5,8 @@ import { cut, oneLine, sanitise } from "../model/text.ts";
 /** Who asked for a call: an agent's client, a person at a terminal. */
 export interface Caller {
   readonly signal: AbortSignal;
+  /** Whether a human asked for this very call, which is as good as an approval. */
+  readonly isApproved?: boolean;
   /** Passes progress on, when the caller wants it. */
   readonly progress?: (progress: Record<string, unknown>) => void;
   /** Whether the caller's own protocol carries a server's `input_required` answer. */
@@ -35,13 +37,15 @@ const SHOWN_CHARACTERS = 3_000;
 
 /** Asks the human in front of the client to allow one call; anything but a clear yes refuses it. */
 export async function approve(request: ApprovalRequest, caller: Caller): Promise<void> {
+  if (caller.isApproved) return;
   const why = `policy.approve has "${request.pattern}"`;
   if (!caller.ask) {
     throw new AgentCardsError(
       "TOOL_DENIED",
       `${request.id} needs a human's approval (${why}), and this client cannot ask`,
       {
-        hint: "Use a client that supports elicitation, or let the user change policy.approve in config.yaml.",
+        hint:
+          "A human can make this call at a terminal with `agentcards call`, or change policy.approve in config.yaml.",
       },
     );
   }

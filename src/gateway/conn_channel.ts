@@ -35,7 +35,8 @@ export function connChannel(conn: Deno.Conn, maxLineBytes: number): Channel {
     for (;;) {
       const size = await conn.read(buffer);
       if (size === null) break;
-      lines.push(buffer.subarray(0, size));
+      // A copy: lines are written a moment later, when the next read may have filled the buffer again.
+      lines.push(buffer.slice(0, size));
     }
   })().catch(() => {}).finally(close);
 

@@ -26,8 +26,8 @@ export async function serveControl(
   try {
     await wire.read((line) => {
       if (line === TOO_LONG || line.length === 0) return;
-      const request: unknown = JSON.parse(new TextDecoder().decode(line));
-      if (!isObject(request)) return;
+      const request = parse(line);
+      if (!isObject(request)) return wire.close();
       const work = answer(wire, request, { ...engine, signal: gone.signal });
       running.add(work);
       work.finally(() => running.delete(work));
@@ -35,6 +35,14 @@ export async function serveControl(
   } finally {
     gone.abort();
     await Promise.allSettled(running);
+  }
+}
+
+function parse(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(line));
+  } catch {
+    return undefined;
   }
 }
 

@@ -68,12 +68,11 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     const { tools, notes } = await knownTools(open, typeof server === "string" ? server : undefined);
     return { tools: tools.map((tool) => ({ ...tool, policy: judge(open.config.policy, tool.id).kind })), notes };
   }],
-  ["call", async ({ session, signal, progress }, { tool, arguments: given }) => {
+  ["call", async ({ session, signal, progress }, { tool, arguments: given, isApproved }) => {
     const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {
       signal,
       progress,
-      // The person at the terminal typed the call: that is the approval.
-      ask: () => Promise.resolve({ action: "accept", content: { allow: true } }),
+      isApproved: isApproved === true,
     });
     const result = outcome.kind === "large"
       ? JSON.parse(new TextDecoder().decode(outcome.large.json)) as Params
@@ -147,7 +146,9 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     repaired: known?.catalogue.repaired ?? [],
     running: states.filter(({ state }) => state === "running").length,
     start_ms: live?.startMs ?? known?.startMs ?? null,
-    error: config.disabled ? null : await asking.shared.catalogues.lastFailure(config) ?? null,
+    error: config.disabled
+      ? null
+      : asking.unstartable(name) ?? await asking.shared.catalogues.lastFailure(config) ?? null,
   };
 }
 
@@ -172,6 +173,7 @@ async function index({ session, progress }: ControlContext, only?: string[]): Pr
 async function indexOne(session: Session, name: string): Promise<IndexReport> {
   const began = performance.now();
   const server = session.server(name);
+  const isOurs = server.status().state === "stopped";
   const ms = () => Math.round(performance.now() - began);
   try {
     const { tools } = await server.catalogue();
@@ -183,6 +185,6 @@ async function indexOne(session: Session, name: string): Promise<IndexReport> {
   } catch (error) {
     return { server: name, ok: false, tools: 0, tokens: 0, ms: ms(), error: messageOf(error) };
   } finally {
-    await server.stop();
+    if (isOurs && !session.config.servers[name]?.shared) await server.stop();
   }
 }

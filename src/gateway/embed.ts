@@ -29,17 +29,24 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
   const lock = await takeLock(home.lock);
   if (!lock) throw await homeInUse(home);
   const gateway = await createGateway(home, { logToStderr: false });
-  const session = await gateway.openSession({ cwd: options.cwd ?? Deno.cwd(), env });
+  const close = async () => {
+    await gateway[Symbol.asyncDispose]();
+    await lock.release();
+  };
+  const session = await gateway.openSession({ cwd: options.cwd ?? Deno.cwd(), env }).catch(async (error) => {
+    await close();
+    throw error;
+  });
   return {
     searchTools: async (query, limit = 10) => (await findTools(session, { query, limit })).tools,
     async callTool(tool, args = {}, signal = new AbortController().signal) {
-      const outcome = await execute(session, { tool, arguments: args }, { signal });
+      const outcome = await execute(session, { tool, arguments: args }, {
+        // Its own, so that nothing is left on a signal that lives longer than the call.
+        signal: AbortSignal.any([signal]),
+      });
       return outcome.kind === "large" ? JSON.parse(new TextDecoder().decode(outcome.large.json)) : outcome.result;
     },
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await lock.release();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -4,7 +4,7 @@ import { takeLock } from "../db/lock.ts";
 import { describe } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
-import { type Hello, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import { type Hello, HELLO_TIMEOUT_MS, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
 import { socketChannel } from "./socket_channel.ts";
 
 /** The exit code of an engine that found another one at work: its starter connects to that one. */
@@ -64,8 +64,9 @@ export async function runEngine(home = locateHome()): Promise<number> {
   clearTimeout(warmUp);
   listener.close();
   await Deno.remove(path).catch(() => {});
-  await (await gateway)[Symbol.asyncDispose]();
+  // Clients first: a call that came now would start what nobody would stop.
   for (const channel of connections) channel.close();
+  await (await gateway)[Symbol.asyncDispose]();
   return 0;
 }
 
@@ -112,7 +113,9 @@ interface Engine {
 }
 
 async function serveConnection(channel: Channel, engine: Engine): Promise<void> {
+  const silence = setTimeout(channel.close, HELLO_TIMEOUT_MS);
   const first = await channel.first();
+  clearTimeout(silence);
   if (first === undefined) return;
   const { hello, welcome } = greet(first, engine);
   channel.write(JSON.stringify(welcome));

@@ -21,6 +21,7 @@ export interface ConnectOptions {
 
 const START_TIMEOUT_MS = 15_000;
 const RETRY_MS = 5;
+const AFTER_LOST_RACE_MS = 100;
 /** The largest line the engine may send: a result with media in it. */
 const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 
@@ -28,18 +29,22 @@ const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 export async function connectEngine(options: ConnectOptions): Promise<EngineConnection> {
   const path = await socketPath(options.home, options.env);
   const deadline = performance.now() + START_TIMEOUT_MS;
-  let started: Promise<Deno.CommandStatus> | undefined;
+  let starting = false;
+  let failure: unknown;
   for (;;) {
     const channel = await open(path).catch((error) => error as Error);
     if (!(channel instanceof Error)) {
       const greeted = await greet(channel, options);
       if (greeted) return greeted;
-      started = undefined;
     } else if (!options.program) {
       throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: channel });
-    } else {
-      started ??= startEngine(options.program, options);
+    } else if (!starting) {
+      starting = true;
+      // One that ends at once lost the race to one that is just closing: after a moment the next may try.
+      startEngine(options.program, options).catch((error) => failure = error)
+        .finally(() => setTimeout(() => starting = false, AFTER_LOST_RACE_MS));
     }
+    if (failure !== undefined) throw await notStarted(options.home, failure);
     if (performance.now() > deadline) throw await notStarted(options.home, channel);
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

@@ -41,7 +41,7 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   if (verdict.kind === "approve") await approve({ id, arguments: call.arguments, pattern: verdict.pattern }, caller);
 
   const request = { name, arguments: call.arguments, ...call.retry, ...call.meta && { _meta: call.meta } };
-  const callers = session.callers.getOrInsertComputed(server, () => new Set());
+  const callers = session.callers(server);
   callers.add(caller);
   try {
     const send = (params: Record<string, unknown>) =>

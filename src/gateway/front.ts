@@ -63,9 +63,9 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
       handshake = "legacy";
       calls.setCapabilities(message.params);
     }
-    if (message.method === "notifications/cancelled" && calls.cancel(message.params)) {
-      open.delete((message.params as Message).requestId);
-      return;
+    if (message.method === "notifications/cancelled") {
+      if (isObject(message.params)) open.delete(message.params.requestId);
+      if (calls.cancel(message.params)) return;
     }
     if (message.method === "tools/call" && message.id !== undefined) return calls.start(message);
     transport.onmessage?.(message as unknown as JSONRPCMessage);
@@ -81,7 +81,7 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
     if (typeof method !== "string") return "method must be a string";
     if (params !== undefined && !isObject(params)) return "params must be an object";
     if (id === undefined) return;
-    if (!isId(id)) return "id must be a string or a number";
+    if (!isId(id)) return `id must be a number or a string of at most ${MAX_ID} characters`;
     if (open.has(id)) return `id ${JSON.stringify(id)} is still in use by another request`;
     const meta = isObject(params?._meta) ? params._meta : {};
     const token = meta.progressToken;
@@ -105,8 +105,11 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
   }
 }
 
+/** The pipe in front of us reads ids off the first few hundred bytes of a line. */
+const MAX_ID = 200;
+
 function isId(value: unknown): value is string | number {
-  return typeof value === "string" || typeof value === "number";
+  return typeof value === "number" || (typeof value === "string" && value.length <= MAX_ID);
 }
 
 /** The id of a frame that is not worth parsing, so that its sender does not wait for ever. */

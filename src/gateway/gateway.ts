@@ -1,10 +1,9 @@
 import { ensureHome, type Home } from "../config/home.ts";
 import { readConfigFile } from "../config/read.ts";
-import { DEFAULTS } from "../config/schema.ts";
+import { DEFAULTS, type Limits } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
-import type { Server } from "../mcp/server.ts";
-import { describe } from "../model/errors.ts";
+import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createCallLog } from "./call_log.ts";
@@ -34,7 +33,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   await ensureHome(home);
   const redactor = createRedactor();
   const settings = await engineSettings(home);
-  await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor });
+  await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor })
+    .catch((error) => Deno.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
   if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
   log("info", "engine started", { version: VERSION, pid: Deno.pid });
 
@@ -55,7 +55,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   });
 
   let reaper: Reaper | undefined;
-  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: DEFAULTS.limits });
+  let isClosing = false;
+  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
   const shared: Shared = {
@@ -64,8 +65,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     results,
     redactor,
     large,
-    reaper: () => reaper ??= startReaper(),
-    sharedServers: new Map<string, Server>(),
+    reaper() {
+      if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
+      return reaper ??= startReaper();
+    },
+    sharedServers: new Map(),
     record: calls.record,
   };
   const sessions = new Set<Session>();
@@ -79,14 +83,16 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     idleExitMs: settings.idle_exit,
     database,
     async openSession(context) {
+      if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
       const session = await openSession(shared, context);
       sessions.add(session);
       return session;
     },
     closeSession,
     async [Symbol.asyncDispose]() {
+      isClosing = true;
       await Promise.all([...sessions].map(closeSession));
-      await Promise.all([...shared.sharedServers.values()].map((server) => server[Symbol.asyncDispose]()));
+      await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();
       await calls.flush();
@@ -98,16 +104,27 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   };
 }
 
+interface EngineSettings {
+  readonly idle_exit: number;
+  readonly log_level: LogLevel;
+  readonly limits: Pick<Limits, "results_bytes" | "results_age">;
+  readonly problem?: string;
+}
+
 /** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
-async function engineSettings(home: Home): Promise<{ idle_exit: number; log_level: LogLevel; problem?: string }> {
+async function engineSettings(home: Home): Promise<EngineSettings> {
   try {
-    const { engine } = await readConfigFile(home.config);
+    const { engine, limits } = await readConfigFile(home.config);
     return {
       idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
       log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
+      limits: {
+        results_bytes: limits?.results_bytes ?? DEFAULTS.limits.results_bytes,
+        results_age: limits?.results_age ?? DEFAULTS.limits.results_age,
+      },
     };
   } catch (error) {
-    return { ...DEFAULTS.engine, problem: describe(error) };
+    return { ...DEFAULTS.engine, limits: DEFAULTS.limits, problem: describe(error) };
   }
 }
 

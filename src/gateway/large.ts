@@ -1,12 +1,24 @@
 import type { LargeMessage } from "../mcp/connect_stdio.ts";
 import type { Redactor } from "../telemetry/redact.ts";
-import type { LargeReply, LargeRequest } from "./large_worker.ts";
+import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
+import type { LargeReply, LargeRequest, PartRequest } from "./large_worker.ts";
 import { newHandle, type ResultStore } from "./results.ts";
 
 /** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
 export interface LargeFrames {
   parse(frame: Uint8Array, options: { calls: readonly string[]; answerTokens: number }): Promise<LargeMessage>;
+  /** A part of a stored result, as text. */
+  readPart(path: string, options: PartRequest["options"]): Promise<string>;
   close(): void;
+}
+
+interface WorkerAnswer {
+  readonly id: number;
+  readonly reply?: LargeReply;
+  readonly error?: string;
+  readonly code?: ErrorCode;
+  readonly hint?: string;
+  readonly isMissing?: boolean;
 }
 
 /** The Worker starts with the first large frame and stays. */
@@ -17,11 +29,12 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
 
   function start(): Worker {
     const started = new Worker(new URL("./large_worker.ts", import.meta.url), { type: "module", name: "large" });
-    started.onmessage = ({ data }: MessageEvent<{ id: number; reply?: LargeReply; error?: string }>) => {
+    started.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => {
       const waiter = waiting.get(data.id);
       waiting.delete(data.id);
       if (data.reply) waiter?.resolve(data.reply);
-      else waiter?.reject(new Error(data.error));
+      else if (data.isMissing) waiter?.reject(new Deno.errors.NotFound());
+      else waiter?.reject(new AgentCardsError(data.code!, data.error!, data.hint ? { hint: data.hint } : {}));
     };
     started.onerror = (event) => {
       // Out of memory, most likely: that frame is lost, the next one gets a new Worker.
@@ -33,26 +46,28 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
     return started;
   }
 
+  function ask(request: Omit<LargeRequest, "id"> | Omit<PartRequest, "id">, transfer: ArrayBuffer[] = []) {
+    worker ??= start();
+    const id = ++last;
+    const waiter = Promise.withResolvers<LargeReply>();
+    waiting.set(id, waiter);
+    worker.postMessage({ id, ...request }, transfer);
+    return waiter.promise;
+  }
+
   return {
     async parse(frame, { calls, answerTokens }) {
-      worker ??= start();
-      const id = ++last;
-      const waiter = Promise.withResolvers<LargeReply>();
-      waiting.set(id, waiter);
-      const request: LargeRequest = {
-        id,
-        frame,
-        calls,
-        answerTokens,
-        handle: newHandle(),
-        directory: results.directory,
-        secrets: redactor.forms(),
-      };
-      worker.postMessage(request, [frame.buffer as ArrayBuffer]);
-      const reply = await waiter.promise;
+      const handle = newHandle();
+      const request = { frame, calls, answerTokens, handle, directory: results.directory, secrets: redactor.forms() };
+      const reply = await ask(request, [frame.buffer as ArrayBuffer]);
       if (reply.kind === "message") return reply;
-      if (reply.stored) results.register({ handle: request.handle, tool: "", bytes: reply.stored });
+      if (reply.kind === "part") throw new TypeError("A frame was answered with a part");
+      if (reply.stored) results.register({ handle, tool: "", bytes: reply.stored });
       return { kind: "shaped", id: reply.id, large: { json: reply.json, isError: reply.isError, bytes: reply.bytes } };
+    },
+    async readPart(path, options) {
+      const reply = await ask({ path, options });
+      return reply.kind === "part" ? reply.text : "";
     },
     close() {
       worker?.terminate();

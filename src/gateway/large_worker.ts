@@ -1,9 +1,10 @@
 // Parses, redacts, shapes and stores one large frame at a time.
 import type { Message } from "../mcp/stdio.ts";
-import { messageOf } from "../model/errors.ts";
+import { messageOf, toAgentCardsError } from "../model/errors.ts";
 import { isObject, jsonDepth } from "../model/json.ts";
 import { createRedactor } from "../telemetry/redact.ts";
-import { shapeAnswer, type ToolResult } from "./answer.ts";
+import { shapeAnswer, type Shaped, textResult, type ToolResult } from "./answer.ts";
+import { slice } from "./results.ts";
 
 export interface LargeRequest {
   readonly id: number;
@@ -15,8 +16,16 @@ export interface LargeRequest {
   readonly secrets: readonly string[];
 }
 
+/** Asks for a part of a stored result. */
+export interface PartRequest {
+  readonly id: number;
+  readonly path: string;
+  readonly options: { path?: string; offset?: number; limit?: number };
+}
+
 export type LargeReply =
   | { kind: "message"; message: Message }
+  | { kind: "part"; text: string }
   | { kind: "shaped"; id: string; json: Uint8Array; isError: boolean; bytes: number; stored: number };
 
 const MAX_DEPTH = 256;
@@ -30,30 +39,48 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
   const { id, result } = message;
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
-  const shaped = shapeAnswer(result as ToolResult, request);
-  if (shaped.stored !== undefined) {
-    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored, { mode: 0o600 });
-  }
+  const shaped = await store(request, shapeAnswer(result as ToolResult, request));
   const json = new TextEncoder().encode(JSON.stringify(shaped.result));
   return {
     kind: "shaped",
     id,
     json,
-    isError: result.isError === true,
+    isError: shaped.result.isError === true,
     bytes: frame.length,
     stored: shaped.stored?.length ?? 0,
   };
 }
 
+/** A disk that is full costs this answer, not its server. */
+async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
+  if (shaped.stored === undefined) return shaped;
+  try {
+    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored, { mode: 0o600 });
+    return shaped;
+  } catch (error) {
+    return {
+      result: textResult(`The answer is too large to pass on and could not be stored: ${messageOf(error)}`, true),
+    };
+  }
+}
+
+/** A part of a stored result, as text. */
+async function readPart({ path, options }: PartRequest): Promise<string> {
+  const part = slice(JSON.parse(await Deno.readTextFile(path)), options);
+  return typeof part === "string" ? part : JSON.stringify(part);
+}
+
 const port = self as unknown as {
-  onmessage: (event: MessageEvent<LargeRequest>) => void;
+  onmessage: (event: MessageEvent<LargeRequest | PartRequest>) => void;
   postMessage(reply: unknown): void;
 };
 
 port.onmessage = async ({ data }) => {
   try {
-    port.postMessage({ id: data.id, reply: await handle(data) });
+    const reply = "frame" in data ? await handle(data) : { kind: "part", text: await readPart(data) };
+    port.postMessage({ id: data.id, reply });
   } catch (error) {
-    port.postMessage({ id: data.id, error: messageOf(error) });
+    const { code, message, hint } = toAgentCardsError(error);
+    port.postMessage({ id: data.id, error: message, code, hint, isMissing: error instanceof Deno.errors.NotFound });
   }
 };

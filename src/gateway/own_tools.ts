@@ -2,7 +2,6 @@ import { z } from "../../deps.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { textResult, type ToolResult } from "./answer.ts";
 import { parseInput } from "./input.ts";
-import { slice } from "./results.ts";
 import type { Session } from "./session.ts";
 
 const READ_RESULT = z.strictObject({
@@ -21,8 +20,9 @@ export const OWN_TOOLS = {
       });
     }
     const options = parseInput(READ_RESULT, input);
-    const part = slice(await session.shared.results.read(options.handle), options);
-    const text = typeof part === "string" ? part : JSON.stringify(part);
+    const { results, large } = session.shared;
+    // Read off the main thread: the file may have tens of megabytes.
+    const text = await results.read(options.handle, (path) => large.readPart(path, options)) as string;
     const most = session.config.limits.answer_tokens * 4;
     if (text.length <= most) return textResult(text);
     return textResult(

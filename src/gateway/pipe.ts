@@ -10,6 +10,7 @@ export interface PipeOptions {
   connect(): Promise<EngineConnection>;
 }
 
+const SHORT_LIFE_MS = 500;
 const LOST =
   "AgentCards' engine went away during this call. It may or may not have had an effect; the next call works again.";
 
@@ -48,8 +49,15 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
   async function copyFromEngines(): Promise<void> {
     while (!clientGone) {
       try {
-        await serveFrom(await connect());
+        const engine = await connect();
+        const began = performance.now();
+        await serveFrom(engine);
+        if (clientGone) return;
         answer(memory.fail(LOST));
+        // One that left at once will leave again: not so fast.
+        if (performance.now() - began < SHORT_LIFE_MS) {
+          await new Promise((resolve) => setTimeout(resolve, SHORT_LIFE_MS));
+        }
       } catch (error) {
         // Nothing answers and nothing could be started: everyone who waits is told why, and the next frame tries again.
         waiting = [];
@@ -69,7 +77,7 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
       engine.write(line);
       return memory.note(line);
     }
-    memory.note(line);
+    memory.note(line, false);
     waiting.push(line.slice());
     nextFrame?.();
     nextFrame = undefined;

@@ -11,7 +11,8 @@ export interface ResultStore {
   pathOf(handle: string): string;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
-  read(handle: string): Promise<unknown>;
+  /** The stored value, or what `load` makes of its file. */
+  read(handle: string, load?: (path: string) => Promise<unknown>): Promise<unknown>;
 }
 
 const HANDLE = /^r_[0-9a-f]{16}$/;
@@ -55,20 +56,24 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
         // The file is there; without its row it only lives until the folder is cleaned.
       });
     },
-    async read(handle) {
+    async read(handle, load = parseFile) {
       const gone = () =>
         new AgentCardsError("RESULT_GONE", `There is no stored result "${cut(handle, 40)}"`, {
-          hint: "Stored results live 7 days, the oldest go first when space is short. Call the tool again.",
+          hint: "Stored results live for some days, the oldest go first when space is short. Call the tool again.",
         });
       if (!HANDLE.test(handle)) throw gone();
       try {
-        return JSON.parse(await Deno.readTextFile(`${directory}/${handle}`));
+        return await load(`${directory}/${handle}`);
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) throw gone();
         throw error;
       }
     },
   };
+}
+
+async function parseFile(path: string): Promise<unknown> {
+  return JSON.parse(await Deno.readTextFile(path));
 }
 
 /** A part of a stored value: below `path`, from `offset`, at most `limit` characters or items. */

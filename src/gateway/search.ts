@@ -1,5 +1,6 @@
 import { requireServer } from "../config/servers.ts";
 import { messageOf } from "../model/errors.ts";
+import { cut, oneLine } from "../model/text.ts";
 import { splitToolId, type Tool } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { buildLexicalIndex, type LexicalIndex, words } from "../vector/lexical.ts";
@@ -18,7 +19,7 @@ export interface Found {
 }
 
 /** How long a search waits for servers that nobody has read yet. */
-const FIRST_READ_MS = 8_000;
+const FIRST_READ_MS = 5_000;
 
 /** Searches everything the session may use. Servers that are not known yet are started once to read their tools. */
 export async function findTools(session: Session, options: SearchOptions): Promise<Found> {
@@ -36,12 +37,12 @@ export async function findTools(session: Session, options: SearchOptions): Promi
       score: score / best,
     })),
   ].slice(0, options.limit);
-  const withheld = tools.length - allowed.length;
+  const withheld = tools.filter((tool) => !allowed.includes(tool)).map((tool) => tool.id);
   return {
     tools: hits,
     notes: [
       ...notes,
-      ...withheld ? [`(${withheld} tools are withheld by policy.deny)`] : [],
+      ...withheld.length ? [`(withheld by policy.deny: ${cut(withheld.join(", "), 300)})`] : [],
       ...session.loaded.notes.map((note) => `(${note})`),
     ],
   };
@@ -56,10 +57,13 @@ export async function knownTools(session: Session, only?: string): Promise<{ too
   const lists = await Promise.all(entries.map(async ({ name }) => {
     const known = await session.known(name);
     if (known) return known.tools;
+    // One that failed before is not tried again by a search: that would make everybody wait each time.
+    const failure = await session.shared.catalogues.lastFailure(session.config.servers[name]!);
     try {
+      if (failure !== undefined) throw new Error(failure);
       return (await withinTime(session.server(name).catalogue())).tools;
     } catch (error) {
-      notes.push(`(server "${name}" could not be read: ${messageOf(error)})`);
+      notes.push(`(server "${name}" has no tools to offer: ${oneLine(messageOf(error), 120)})`);
       return [];
     }
   }));
@@ -69,7 +73,7 @@ export async function knownTools(session: Session, only?: string): Promise<{ too
 async function withinTime<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it is still starting; search again in a moment")), FIRST_READ_MS);
+    timer = setTimeout(() => reject(new Error("it is still starting; try again in a moment")), FIRST_READ_MS);
   });
   try {
     return await Promise.race([promise, late]);

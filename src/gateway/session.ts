@@ -1,6 +1,6 @@
 import type { Home } from "../config/home.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { resolveServer } from "../config/expand.ts";
+import { type ResolvedServer, resolveServer } from "../config/expand.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { requireServer } from "../config/servers.ts";
@@ -8,7 +8,7 @@ import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readTools } from "../mcp/discover.ts";
 import type { Reaper } from "../mcp/reaper.ts";
-import { createServer, type Server } from "../mcp/server.ts";
+import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
 import type { ServerRequest, Upstream } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
@@ -29,10 +29,16 @@ export interface Shared {
   readonly redactor: Redactor;
   readonly large: LargeFrames;
   reaper(): Reaper;
-  /** Servers configured `shared: true`, by definition; they outlive the session that started them. */
-  readonly sharedServers: Map<string, Server>;
+  /** Servers configured `shared: true`, by what they really start; they outlive the session that started them. */
+  readonly sharedServers: Map<string, SharedServer>;
   /** Told after an answer has gone out. */
   record(call: CallRecord): void;
+}
+
+/** A server that several sessions use, with all who wait for it. */
+export interface SharedServer {
+  readonly server: Server;
+  readonly callers: Set<Caller>;
 }
 
 export interface CallRecord {
@@ -47,13 +53,15 @@ export interface Session extends AsyncDisposable {
   readonly shared: Shared;
   readonly loaded: LoadedConfig;
   readonly config: Config;
-  /** Who is waiting for which server: its questions go to the last one who can answer. */
-  readonly callers: Map<string, Set<Caller>>;
   server(name: string): Server;
+  /** Who is waiting for a server: its questions go to the last one who can answer. */
+  callers(name: string): Set<Caller>;
   /** Whether a tool is in memory already. */
   isKnown(server: string, name: string): boolean;
   /** What a server offers as far as it is known, without starting it. */
   known(name: string): Promise<Catalogue | undefined>;
+  /** What keeps a server from being started at all: a variable that is not set. */
+  unstartable(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];
 }
 
@@ -61,6 +69,8 @@ export interface SessionContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
+
+type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
 
 const START_TIMEOUT_MS = 30_000;
 const LIST_TIMEOUT_MS = 30_000;
@@ -71,20 +81,24 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   const { config } = loaded;
   const secrets = await readSecrets(shared.home.secrets);
   shared.redactor.add(Object.values(secrets));
-  const servers = new Map<string, Server>();
+  const servers = new Map<string, SharedServer & { isShared: boolean }>();
+  let isClosed = false;
+
+  function use(name: string): SharedServer {
+    const existing = servers.get(name);
+    if (existing) return existing;
+    if (isClosed) throw new AgentCardsError("ENGINE_BUSY", "This session is closing down");
+    const made = make(requireServer(config, name));
+    servers.set(name, made);
+    return made;
+  }
 
   const session: Session = {
     shared,
     loaded,
     config,
-    callers: new Map(),
-    server(name) {
-      const existing = servers.get(name);
-      if (existing) return existing;
-      const server = makeServer(requireServer(config, name));
-      servers.set(name, server);
-      return server;
-    },
+    server: (name) => use(name).server,
+    callers: (name) => use(name).callers,
     isKnown(server, name) {
       const entry = Object.hasOwn(config.servers, server) ? config.servers[server]! : undefined;
       return entry !== undefined && !entry.disabled && shared.catalogues.peek(entry)?.names.has(name) === true;
@@ -93,58 +107,74 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       const entry = requireServer(config, name);
       return (shared.catalogues.peek(entry) ?? await shared.catalogues.find(entry))?.catalogue;
     },
-    status: () => Object.values(config.servers).map((entry) => ({ config: entry, server: servers.get(entry.name) })),
+    unstartable(name) {
+      try {
+        resolve(requireServer(config, name));
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    status: () =>
+      Object.values(config.servers).map((entry) => ({ config: entry, server: servers.get(entry.name)?.server })),
     async [Symbol.asyncDispose]() {
-      const own = [...servers.values()].filter((server) => ![...shared.sharedServers.values()].includes(server));
-      await Promise.all(own.map((server) => server[Symbol.asyncDispose]()));
+      isClosed = true;
+      const own = [...servers.values()].filter(({ isShared }) => !isShared);
+      await Promise.all(own.map(({ server }) => server[Symbol.asyncDispose]()));
     },
   };
 
-  function makeServer(entry: ServerConfig): Server {
-    if (!entry.shared) return startable(entry);
-    const key = canonicalJson(entry);
-    const existing = shared.sharedServers.get(key);
-    if (existing) return existing;
-    const server = startable(entry);
-    shared.sharedServers.set(key, server);
-    return server;
+  function make(entry: ServerConfig): SharedServer & { isShared: boolean } {
+    const fresh = () => {
+      const callers = new Set<Caller>();
+      return { server: startable(entry, callers), callers };
+    };
+    if (!entry.shared) return { ...fresh(), isShared: false };
+    // Shared is what would start the same program, with the same variables, in the same folder.
+    const key = canonicalJson([resolve(entry), context.cwd]);
+    return { ...shared.sharedServers.getOrInsertComputed(key, fresh), isShared: true };
   }
 
-  function startable(entry: ServerConfig): Server {
+  function resolve(entry: ServerConfig): ResolvedServer {
+    return resolveServer(entry, entry.origin === "global" ? { ...context.env, ...secrets } : context.env);
+  }
+
+  function startable(entry: ServerConfig, callers: Set<Caller>): Server {
     return createServer({
       name: entry.name,
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
-      connect: (events) => connect(entry, events.onListChanged),
+      connect: (events) => connect(entry, callers, events),
       list: (upstream, startMs) => list(entry, upstream, startMs),
       onEvent(event, fields) {
         log(event === "server failed" ? "warning" : "info", event, fields);
         if (event !== "server failed") return;
-        shared.catalogues.noteFailure(entry, String(fields?.reason))
+        shared.catalogues.noteFailure(entry, shared.redactor.redact(String(fields?.reason)))
           .catch((error) => log("error", "failure not saved", { server: entry.name, reason: messageOf(error) }));
       },
     });
   }
 
-  async function connect(entry: ServerConfig, onListChanged: () => void): Promise<Upstream> {
-    const variables = entry.origin === "global" ? { ...context.env, ...secrets } : context.env;
-    const resolved = resolveServer(entry, variables);
+  async function connect(entry: ServerConfig, callers: Set<Caller>, events: ConnectEvents): Promise<Upstream> {
+    const resolved = resolve(entry);
     shared.redactor.add(resolved.secrets);
     const era = (await shared.catalogues.find(entry))?.era;
     const options = {
       version: VERSION,
       maxFrameBytes: config.limits.frame_bytes,
       startTimeoutMs: entry.start_timeout ?? START_TIMEOUT_MS,
+      signal: events.signal,
       ...era && { era },
     };
-    const onRequest = (request: ServerRequest, signal: AbortSignal) =>
-      askCaller(session.callers.get(entry.name), request, signal);
-    const handlers = { onListChanged, onRequest };
+    const handlers = {
+      onListChanged: events.onListChanged,
+      onRequest: (request: ServerRequest, signal: AbortSignal) => askCaller(callers, request, signal),
+    };
     if (resolved.url) return await connectHttp(resolved, { ...options, clean: shared.redactor.clean }, handlers);
     return await connectStdio(resolved, {
       ...options,
       ...context,
       reaper: shared.reaper(),
       parse: shared.redactor.parse,
+      redact: shared.redactor.redact,
       parseLarge: (frame, calls) => shared.large.parse(frame, { calls, answerTokens: config.limits.answer_tokens }),
       onGarbage: (what) => log("debug", "server sent garbage", { server: entry.name, what }),
     }, handlers);

@@ -18,11 +18,15 @@ export function stdioChannel(maxLineBytes: number): Channel {
 
 /** Written at once: a promise in between would cost every answer a turn of the event loop. */
 function writeStdout(bytes: Uint8Array): void {
-  try {
-    for (let sent = 0; sent < bytes.length;) sent += Deno.stdout.writeSync(bytes.subarray(sent));
-  } catch {
-    // The client closed its end: nobody is left to serve.
-    Deno.exit(0);
+  for (let sent = 0; sent < bytes.length;) {
+    try {
+      sent += Deno.stdout.writeSync(bytes.subarray(sent));
+    } catch (error) {
+      // The client closed its end: nobody is left to serve.
+      if (!(error instanceof Deno.errors.WouldBlock)) Deno.exit(0);
+      // Full for the moment, which happens where stdin and stdout are one socket.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
   }
 }
 

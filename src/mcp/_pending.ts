@@ -48,6 +48,7 @@ export function createPending(server: string) {
 
   return {
     settle,
+    isWaiting: () => waiting.size > 0,
     calls: () => [...waiting].filter(([, { method }]) => method === "tools/call").map(([id]) => id),
     /** Settles the request a message answers; late and doubled answers are ours too, and dropped. */
     take(message: Message): boolean {
@@ -87,6 +88,7 @@ export function createPending(server: string) {
       if (transport.reason !== undefined) {
         return Promise.reject(new AgentCardsError("SERVER_LOST", `Server "${server}" is gone: ${transport.reason}`));
       }
+      if (signal?.aborted) return Promise.reject(gaveUp(server, signal, timeoutMs));
       // Sent first: all that follows happens while the server is at work already.
       transport.write({ jsonrpc: "2.0", id, method, params });
       return new Promise<Reply>((resolve, reject) => {
@@ -98,8 +100,7 @@ export function createPending(server: string) {
         const deadline = performance.now() + timeoutMs;
         waiting.set(id, { method, deadline, onProgress: options.onProgress, settle: resolve, fail: reject, giveUp });
         watch(deadline);
-        if (signal?.aborted) giveUp();
-        else signal?.addEventListener("abort", giveUp);
+        signal?.addEventListener("abort", giveUp);
       });
     },
   };

@@ -1,6 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
 import { createClient, type Era, eraOf, gaveUp, type Reply, type Upstream, type UpstreamHandlers } from "./upstream.ts";
@@ -10,6 +10,8 @@ export interface ConnectHttpOptions {
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;
   readonly era?: Era;
+  /** Ends the attempt at once. */
+  readonly signal: AbortSignal;
   /** Takes configured secrets out of what the server says. */
   clean<T>(value: T): T;
 }
@@ -29,7 +31,7 @@ export async function connectHttp(
       const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
       if (second) return second;
     }
-    const reason = oneLine(messageOf(cause), 300);
+    const reason = options.clean(oneLine(messageOf(cause), 300));
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${reason}`, {
       cause,
       hint: status === 401 || status === 403 || /unauthorized/i.test(reason)
@@ -74,7 +76,10 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
   const closed = Promise.withResolvers<string>();
   client.onclose = () => closed.resolve("the connection ended");
   client.setNotificationHandler("notifications/tools/list_changed", () => handlers.onListChanged());
-  await client.connect(transport, { timeout: options.startTimeoutMs, ...options.era && { prior: options.era } });
+  await withinTime(
+    client.connect(transport, { timeout: options.startTimeoutMs, ...options.era && { prior: options.era } }),
+    { options, close: () => transport.close() },
+  );
   const era = eraOf(client);
   const listChanged = client.getServerCapabilities()?.tools?.listChanged === true;
   if (era.kind === "modern" && listChanged) client.listen({ toolsListChanged: true }).catch(() => {});
@@ -85,10 +90,38 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     listChanged,
     closed: closed.promise,
     close: () => client.close(),
-    request: async (method, params, request) =>
-      options.clean(await send(server.name, client, { method, params, ...request })),
+    async request(method, params, request) {
+      try {
+        return options.clean(await send(server.name, client, { method, params, ...request }));
+      } catch (error) {
+        // A server that is gone, or has forgotten our session, is connected to anew by the next call.
+        if (toAgentCardsError(error).code === "SERVER_LOST") {
+          closed.resolve(options.clean(messageOf(error)));
+          client.close().catch(() => {});
+        }
+        throw error;
+      }
+    },
   };
   return Object.freeze(upstream);
+}
+
+/** Some servers accept a connection and never say a word; the SDK would wait with them. */
+async function withinTime(
+  connecting: Promise<void>,
+  { options, close }: { options: ConnectHttpOptions; close: () => Promise<void> },
+): Promise<void> {
+  const late = AbortSignal.any([options.signal, AbortSignal.timeout(options.startTimeoutMs)]);
+  const aborted = new Promise<never>((_, reject) =>
+    late.addEventListener("abort", () => reject(new Error(`no answer within ${options.startTimeoutMs / 1000} s`)))
+  );
+  connecting.catch(() => {});
+  try {
+    await Promise.race([connecting, aborted]);
+  } catch (error) {
+    close().catch(() => {});
+    throw error;
+  }
 }
 
 function parseUrl(server: ResolvedServer): URL {
@@ -118,9 +151,12 @@ async function send(server: string, client: Client, { method, params, ...options
     if (error instanceof ProtocolError) return { kind: "error", code: error.code, message: error.message };
     const timedOut = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
     if (options.signal?.aborted || timedOut) throw gaveUp(server, options.signal, options.timeoutMs);
-    throw new AgentCardsError("SERVER_LOST", `The call to server "${server}" failed: ${messageOf(error)}`, {
-      cause: error,
-      hint: "It was not repeated, since it may have had an effect.",
-    });
+    throw new AgentCardsError(
+      "SERVER_LOST",
+      `The call to server "${server}" failed: ${oneLine(messageOf(error), 300)}`,
+      {
+        hint: "It was not repeated, since it may have had an effect.",
+      },
+    );
   }
 }

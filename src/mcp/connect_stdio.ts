@@ -11,9 +11,13 @@ export interface ConnectOptions extends SpawnContext {
   readonly version: string;
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;
+  /** Ends the attempt at once. */
+  readonly signal: AbortSignal;
   readonly era?: Era;
   /** Parses a frame and takes configured secrets out of it. */
   parse(json: string): unknown;
+  /** Takes configured secrets out of a text. */
+  redact(text: string): string;
   /** Parses a large frame elsewhere; results of the named calls come back shaped, anything else as it is. */
   parseLarge(frame: Uint8Array, calls: readonly string[]): Promise<LargeMessage>;
   onGarbage(what: string): void;
@@ -30,17 +34,34 @@ export async function connectStdio(
   handlers: UpstreamHandlers,
 ): Promise<Upstream> {
   const process = await spawnServer(server, options);
+  const late = AbortSignal.any([options.signal, AbortSignal.timeout(options.startTimeoutMs)]);
+  const giveUp = () => void process.stop(0);
+  late.addEventListener("abort", giveUp);
   try {
+    if (late.aborted) giveUp();
     return await shakeHands(server, process, { options, handlers });
   } catch (cause) {
+    late.removeEventListener("abort", giveUp);
+    await process.stop(0);
+    if (late.aborted) throw notInTime(server, options);
     // Some servers die of any request before initialize; they get a second process and the old handshake.
     const diedOfProbe = options.era === undefined && cause instanceof HandshakeError && cause.processEnded;
-    await process.stop(0);
     if (diedOfProbe) return await connectStdio(server, { ...options, era: { kind: "legacy" } }, handlers);
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${messageOf(cause)}`, {
       cause,
     });
+  } finally {
+    late.removeEventListener("abort", giveUp);
   }
+}
+
+function notInTime(server: ResolvedServer, { signal, startTimeoutMs }: ConnectOptions): AgentCardsError {
+  const why = signal.aborted
+    ? "it was stopped while it started"
+    : `it did not answer within ${startTimeoutMs / 1000} s`;
+  return new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${why}`, {
+    hint: signal.aborted ? undefined : `Raise servers.${server.name}.start_timeout in config.yaml if it needs longer.`,
+  });
 }
 
 class HandshakeError extends Error {
@@ -65,11 +86,16 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
       if (message.method === "notifications/tools/list_changed") handlers.onListChanged();
       return pending.take(message);
     },
-    onLargeFrame(bytes) {
-      options.parseLarge(bytes, pending.calls()).then((parsed) => {
+    redact: options.redact,
+    async onLargeFrame(bytes) {
+      if (!pending.isWaiting()) return options.onGarbage("a large message that nobody asked for");
+      try {
+        const parsed = await options.parseLarge(bytes, pending.calls());
         if (parsed.kind === "shaped") pending.settle(parsed.id, { kind: "large", large: parsed.large });
         else if (!pending.take(parsed.message)) transport.onmessage?.(parsed.message as never);
-      }, (error) => transport.fail(`it sent a large message that cannot be read: ${messageOf(error)}`));
+      } catch (error) {
+        transport.fail(`it sent a large message that cannot be read: ${messageOf(error)}`);
+      }
     },
   });
   const client = await createClient(options.version, handlers);
@@ -78,7 +104,6 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
     pending.failAll(reason);
     closed.resolve(reason);
   };
-  const timer = setTimeout(() => void process.stop(0), options.startTimeoutMs);
   try {
     await client.connect(transport, {
       timeout: options.startTimeoutMs,
@@ -88,8 +113,6 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
     // The SDK reports a lost process as a closed connection; wait for the words that say why.
     const reason = transport.reason ?? await Promise.race([closed.promise, later(200)]);
     throw new HandshakeError(reason ?? messageOf(cause), reason !== undefined);
-  } finally {
-    clearTimeout(timer);
   }
   const era = eraOf(client);
   if (era.kind === "modern" && client.getServerCapabilities()?.tools?.listChanged) {

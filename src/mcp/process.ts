@@ -75,7 +75,8 @@ let spawned = 0;
 /** Starts a server's program. */
 export async function spawnServer(server: ResolvedServer, context: SpawnContext): Promise<ServerProcess> {
   const { reaper } = context;
-  const marker = `${reaper.marker.value}.${++spawned}`;
+  // The full stop at the end keeps number 1 from being found in number 10.
+  const marker = `${reaper.marker.value}.${++spawned}.`;
   const cwd = server.cwd ? (isAbsolute(server.cwd) ? server.cwd : join(context.cwd, server.cwd)) : context.cwd;
   await requireFolder(server.name, cwd);
   let child: Deno.ChildProcess;

@@ -21,10 +21,10 @@ groups=' '
 marked() {
   if [ -d /proc/self ]; then
     for file in /proc/[0-9]*/environ; do
-      if grep -qs "${MARKER}=$1" "$file"; then file=\${file#/proc/}; kill -9 "\${file%/environ}" 2>/dev/null; fi
+      if grep -qsF "${MARKER}=$1" "$file"; then file=\${file#/proc/}; kill -9 "\${file%/environ}" 2>/dev/null; fi
     done
   else
-    ps -Aeww -o pid=,command= | grep "[A]GENTCARDS_CHILD=$1" | while read -r pid _; do kill -9 "$pid" 2>/dev/null; done
+    ps -Aeww -o pid=,command= | grep -F "${MARKER}=$1" | grep -v grep | while read -r pid _; do kill -9 "$pid" 2>/dev/null; done
   fi
 }
 while read -r op group marker; do

@@ -27,7 +27,7 @@ export interface Server extends AsyncDisposable {
 export interface ServerOptions {
   readonly name: string;
   readonly idleStopMs: number;
-  connect(handlers: { onListChanged(): void }): Promise<Upstream>;
+  connect(handlers: { onListChanged(): void; signal: AbortSignal }): Promise<Upstream>;
   /** Reads the tools of a server that has just started or said that they changed. */
   list(upstream: Upstream, startMs: number): Promise<Catalogue>;
   onEvent(event: string, fields?: Record<string, unknown>): void;
@@ -45,7 +45,7 @@ interface Running {
   readonly upstream: Upstream;
   readonly startedAt: number;
   readonly startMs: number;
-  catalogue: Promise<Catalogue>;
+  catalogue?: Promise<Catalogue>;
 }
 
 export function createServer(options: ServerOptions): Server {
@@ -58,6 +58,7 @@ export function createServer(options: ServerOptions): Server {
   let lastUsed = 0;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
+  let starting: AbortController | undefined;
 
   function failed(reason: string): void {
     failures++;
@@ -68,7 +69,7 @@ export function createServer(options: ServerOptions): Server {
     options.onEvent("server failed", { server: options.name, failures, reason });
   }
 
-  async function waitForTurn(): Promise<void> {
+  async function waitForTurn(signal: AbortSignal): Promise<void> {
     const pause = retryAt - performance.now();
     if (pause <= 0) return;
     if (failures >= CIRCUIT_OPENS_AT) {
@@ -78,34 +79,47 @@ export function createServer(options: ServerOptions): Server {
         { hint: `It is tried again in ${Math.ceil(pause / 1000)} s; the other servers are not affected.` },
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pause);
+      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()));
+    });
   }
 
   async function start(): Promise<Running> {
-    await waitForTurn();
-    const begin = performance.now();
+    const { signal } = starting = new AbortController();
+    const stopped = () =>
+      new AgentCardsError("SERVER_UNREACHABLE", `Server "${options.name}" was stopped while it started`);
     try {
-      const upstream = await options.connect({ onListChanged });
-      const startMs = performance.now() - begin;
-      const started: Running = {
-        upstream,
-        startedAt: performance.now(),
-        startMs,
-        catalogue: options.list(upstream, startMs),
-      };
-      started.catalogue.catch(() => {});
-      if (disposed) {
+      await waitForTurn(signal);
+      const begin = performance.now();
+      if (signal.aborted || disposed) throw stopped();
+      const upstream = await options.connect({ onListChanged, signal });
+      if (signal.aborted) {
         await upstream.close();
-        throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${options.name}" was stopped while it started`);
+        throw stopped();
       }
+      const started: Running = { upstream, startedAt: performance.now(), startMs: performance.now() - begin };
+      const { startMs } = started;
+      list(started).catch(() => {});
       current = started;
       upstream.closed.then((reason) => ended(started, reason));
       options.onEvent("server started", { server: options.name, ms: Math.round(startMs), pid: upstream.pid });
       return started;
     } catch (error) {
-      if (!disposed) failed(messageOf(error));
+      // A circuit that is open says so; that is no failure of its own.
+      if (!signal.aborted && performance.now() >= retryAt) failed(messageOf(error));
       throw error;
     }
+  }
+
+  /** The tools of a running server; a list that failed is asked for again next time. */
+  function list(live: Running): Promise<Catalogue> {
+    return live.catalogue ??= options.list(live.upstream, live.startMs).catch((error) => {
+      live.catalogue = undefined;
+      lastError = messageOf(error);
+      options.onEvent("server failed", { server: options.name, reason: lastError });
+      throw error;
+    });
   }
 
   function ended(ofThis: Running, reason: string): void {
@@ -124,10 +138,8 @@ export function createServer(options: ServerOptions): Server {
     refresh ??= setTimeout(() => {
       refresh = undefined;
       if (!current) return;
-      current.catalogue = options.list(current.upstream, current.startMs);
-      current.catalogue.catch((error) =>
-        options.onEvent("list failed", { server: options.name, reason: messageOf(error) })
-      );
+      current.catalogue = undefined;
+      list(current).catch(() => {});
     }, LIST_CHANGED_PAUSE_MS);
   }
 
@@ -163,6 +175,7 @@ export function createServer(options: ServerOptions): Server {
   async function stop(): Promise<void> {
     clearTimeout(idleTimer);
     idleTimer = undefined;
+    starting?.abort();
     const stopping = current ?? await running?.catch(() => undefined);
     current = undefined;
     running = undefined;
@@ -179,7 +192,7 @@ export function createServer(options: ServerOptions): Server {
       ...current && { startMs: Math.round(current.startMs), ...current.upstream.pid && { pid: current.upstream.pid } },
     }),
     request: (method, params, request) => use(({ upstream }) => upstream.request(method, params, request)),
-    catalogue: () => use((live) => live.catalogue),
+    catalogue: () => use(list),
     stop,
     async [Symbol.asyncDispose]() {
       disposed = true;

@@ -12,8 +12,10 @@ export interface StdioOptions {
   parse(json: string): unknown;
   /** Sees each message first; true means it was for the interceptor and goes no further. */
   intercept(message: Message): boolean;
-  /** Gets frames that would stall the event loop if they were parsed here; the bytes are its own. */
-  onLargeFrame(bytes: Uint8Array): void;
+  /** Takes configured secrets out of a text. */
+  redact(text: string): string;
+  /** Gets frames that would stall the event loop if they were parsed here; nothing more is read until it is done. */
+  onLargeFrame(bytes: Uint8Array): Promise<void>;
   /** Something came that is no message; told once per frame, never thrown. */
   onGarbage(what: string): void;
 }
@@ -72,7 +74,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     transport.onclose?.();
   }
 
-  function take(line: Uint8Array): void {
+  function take(line: Uint8Array): Promise<void> | void {
     if (line.length === 0) return;
     if (line.length > LARGE_FRAME) return options.onLargeFrame(line.slice());
     if (jsonDepth(line, MAX_DEPTH) > MAX_DEPTH) return options.onGarbage(`a message nested deeper than ${MAX_DEPTH}`);
@@ -98,7 +100,8 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
           if (line === TOO_LONG) {
             return transport.fail(`it sent a message larger than ${options.maxFrameBytes} bytes`);
           }
-          take(line);
+          const large = take(line);
+          if (large) await large;
         }
         buffer = new Uint8Array(value.buffer);
       }
@@ -109,7 +112,9 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     const stopping = process.stop(500);
     const { code, signal } = await process.exited;
     const words = process.lastWords();
-    end(`its process ended with ${signal ?? `code ${code}`}${words ? `; its last words: ${words}` : ""}`);
+    end(
+      `its process ended with ${signal ?? `code ${code}`}${words ? `; its last words: ${options.redact(words)}` : ""}`,
+    );
     await stopping;
   }
 

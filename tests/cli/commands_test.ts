@@ -8,9 +8,9 @@ Deno.test("status tells how everything is, and fails when something that was con
   });
   const fresh = await home.run(["status"]);
   assert.equal(fresh.code, 0, fresh.stdout + fresh.stderr);
-  assert.match(fresh.stdout, /kit +configured/);
+  assert.match(fresh.stdout, /kit +not tried/);
   assert.match(fresh.stdout, /off +disabled/);
-  assert.doesNotMatch(fresh.stdout, /\x1b\[/, "no colour where nobody looks");
+  assert.ok(!fresh.stdout.includes("\x1b["), "no colour where nobody looks");
   await home.run(["call", "kit:echo", '{"text":"hi"}']);
   const known = JSON.parse((await home.run(["status", "--json"])).stdout);
   assert.equal(known.ok, true);
@@ -152,8 +152,8 @@ Deno.test("what policy denies can be neither called nor found; what it wants app
   await using mute = await connectClient(home);
   assert.match(textOf(await mute.use("kit:crash")), /may not be called: policy\.deny/);
   const found = textOf(await mute.call("search_tools", { query: "ends the server in the middle of the call crash" }));
-  assert.doesNotMatch(found, /kit:crash/);
-  assert.match(found, /1 tools? (is|are) withheld by policy.deny/);
+  assert.doesNotMatch(found, /^kit:crash\(/m);
+  assert.match(found, /withheld by policy.deny: kit:crash/);
   assert.match(
     textOf(await mute.use("kit:echo", { text: "x" })),
     /needs a human's approval .* and this client cannot ask/,

@@ -149,3 +149,129 @@ async function processesWith(environment: string, command: string): Promise<numb
   }
   return found;
 }
+
+Deno.test("hundreds of answers at once, more than a buffer holds, arrive whole and in their own place", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "warm" });
+  const texts = Array.from({ length: 400 }, (_, i) => `${i} ${"abcdefghij".repeat(300)} ${i}`);
+  const answers = await Promise.all(texts.map((text) => client.use("kit:echo", { text })));
+  assert.ok(answers.every((answer, i) => textOf(answer) === `kit: ${texts[i]}`));
+  assert.deepEqual(client.others, []);
+});
+
+Deno.test("a server shared by two windows runs once, per set of variables, and asks the window that called", async () => {
+  const kit = { ...testServer("kit"), shared: true, env: { WHO: "${WHO:-nobody}" } };
+  await using home = await createTestHome({ servers: { kit } });
+  const capabilities = { elicitation: { form: {} } };
+  await using one = await connectClient(home, { capabilities });
+  await using two = await connectClient(home, { capabilities });
+  await using other = await connectClient(home, { env: { WHO: "somebody else" } });
+  const pid = textOf(await one.use("kit:process"));
+  assert.equal(textOf(await two.use("kit:process")), pid);
+  assert.notEqual(textOf(await other.use("kit:process")), pid);
+  assert.equal(textOf(await other.use("kit:environment", { name: "WHO" })), "somebody else");
+  const call = two.use("kit:ask");
+  await until("the question", () => two.others.some(({ method }) => method === "elicitation/create"));
+  assert.equal(one.others.filter(({ method }) => method === "elicitation/create").length, 0);
+  const question = two.others.find(({ method }) => method === "elicitation/create")!;
+  await two.send({ id: question.id, result: { action: "accept", content: { name: "Two" } } });
+  assert.match(textOf(await call), /Two/);
+  await one.close();
+  assert.equal(textOf(await two.use("kit:process")), pid, "it outlives the window that started it");
+});
+
+Deno.test("ending one server leaves the tenth alone", async () => {
+  const names = Array.from({ length: 11 }, (_, i) => `s${i}`);
+  await using home = await createTestHome({
+    servers: Object.fromEntries(names.map((name) => [name, testServer("kit")])),
+  });
+  await using client = await connectClient(home);
+  const pids: number[] = [];
+  for (const name of names) pids.push(Number(textOf(await client.use(`${name}:process`))));
+  await client.use("s0:crash");
+  await until("its end", () => !isAlive(pids[0]!));
+  await sleep(300);
+  assert.deepEqual(pids.slice(1).filter((pid) => !isAlive(pid)), []);
+});
+
+Deno.test("calls that come while the engine stops leave no process behind", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit"), slow: testServer("stubborn") } });
+  await using client = await connectClient(home);
+  const family = JSON.parse(textOf(await client.use("slow:family"))) as number[];
+  const stopping = home.run(["engine", "stop"]);
+  const calls = Array.from({ length: 20 }, async (_, i) => {
+    await sleep(i * 40);
+    return await client.use(i % 2 ? "kit:process" : "slow:family").then(textOf, () => "");
+  });
+  await stopping;
+  const later = (await Promise.all(calls)).flatMap((text) => [...text.matchAll(/\d+/g)].map(([pid]) => Number(pid)));
+  await client.close();
+  // The engine that the late calls started is the parent of what they found; it may stay.
+  const engine = await home.enginePid();
+  const left = () => [...family, ...later].filter((pid) => pid > 1 && pid !== engine && isAlive(pid));
+  await until("the end of all", () => left().length === 0, 3_000);
+});
+
+Deno.test("a server that is still starting when its client leaves is gone within two seconds", async () => {
+  await using home = await createTestHome({ servers: { mute: { command: "sleep", args: ["987"] } } });
+  const client = await connectClient(home);
+  void client.use("mute:act").catch(() => {});
+  const sleeping = async () => (await new Deno.Command("pgrep", { args: ["-f", "sleep 98[7]"] }).output()).success;
+  await until("it starts", sleeping);
+  await client.close();
+  await until("its end", async () => !await sleeping(), 2_000);
+});
+
+Deno.test("a call that was cancelled before its server had started is never made", async () => {
+  const file = await Deno.makeTempFile();
+  const { command, args } = testServer("kit");
+  const slow = { command: "sh", args: ["-c", `sleep 0.7; exec "$0" "$@"`, command, ...args] };
+  await using home = await createTestHome({ servers: { slow } });
+  await using client = await connectClient(home);
+  const params = { name: "call_tool", arguments: { tool: "slow:write", arguments: { file } } };
+  await client.send({ id: "c", method: "tools/call", params });
+  await sleep(200);
+  await client.send({ method: "notifications/cancelled", params: { requestId: "c" } });
+  assert.match(textOf(await client.use("slow:echo", { text: "started" })), /started/);
+  assert.equal(await Deno.readTextFile(file), "");
+  await Deno.remove(file);
+});
+
+Deno.test("a command that comes while the engine closes down waits for the next one", async () => {
+  await using home = await createTestHome({ servers: { slow: testServer("stubborn") } });
+  await using client = await connectClient(home);
+  await client.use("slow:family");
+  const [stopped, status] = await Promise.all([
+    home.run(["engine", "stop"]),
+    sleep(150).then(() => home.run(["status"])),
+  ]);
+  assert.equal(stopped.code, 0, stopped.stderr);
+  assert.equal(status.code, 0, status.stderr);
+});
+
+Deno.test("garbage on the engine's socket costs only the connection it came on", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "up" });
+  const engine = await home.enginePid();
+  const hello = JSON.stringify({ agentcards: 1, version: "0.1.0", kind: "control", cwd: "/", env: {} });
+  for (const text of ["not a hello\n", `${hello}\nnot json\n`, `${hello}\n[]\n`]) {
+    const conn = await Deno.connect({ transport: "unix", path: `${home.dir}/engine.sock` });
+    await conn.write(new TextEncoder().encode(text));
+    while (await conn.read(new Uint8Array(1_000)).catch(() => null));
+    conn.close();
+  }
+  assert.equal(textOf(await client.use("kit:echo", { text: "still" })), "kit: still");
+  assert.equal(await home.enginePid(), engine);
+});
+
+Deno.test("a home that cannot be used gives the client a clear answer", async () => {
+  await using home = await createTestHome();
+  await using client = await connectClient(home, {
+    env: { AGENTCARDS_HOME: `${home.dir}/config.yaml/below` },
+    handshake: false,
+  });
+  const answer = await client.request("server/discover");
+  assert.match((answer.error as { message: string }).message, /did not start|Cannot use|Not a directory/);
+});

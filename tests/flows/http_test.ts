@@ -72,6 +72,30 @@ Deno.test("srv-035: endless and oversized bodies, wrong types and redirects fail
   }
 });
 
+Deno.test("a remote server that says nothing is given up, and one that forgot the session is connected to anew", async () => {
+  const silent = Deno.serve(
+    { port: 0, onListen: () => {} },
+    (request) =>
+      request.method === "POST"
+        ? new Response(null, { status: 405 })
+        : new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } }),
+  );
+  let forgotten = 0;
+  await using web = webServer(() => forgotten++ === 0 ? new Response("Session not found", { status: 404 }) : undefined);
+  const servers = {
+    mute: { url: `http://127.0.0.1:${silent.addr.port}/mcp`, start_timeout: 800 },
+    web: { url: web.url },
+  };
+  await using home = await createTestHome({ servers });
+  await using client = await connectClient(home);
+  const began = performance.now();
+  assert.match(textOf(await client.use("mute:act")), /Cannot connect to server "mute"/);
+  assert.ok(performance.now() - began < 6_000);
+  assert.match(textOf(await client.use("web:act")), /failed: .*404|failed: .*Session not found/s);
+  assert.equal(textOf(await client.use("web:act")), "from the web");
+  await silent.shutdown().catch(() => {});
+});
+
 Deno.test("srv-037: a session id stays with the connection that was given it", async () => {
   await using web = webServer();
   await using home = await createTestHome({ servers: { web: { url: web.url } } });

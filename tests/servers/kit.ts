@@ -124,6 +124,14 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
       return text("done");
     },
   },
+  write: {
+    description: "Writes into a file",
+    inputSchema: object({ file: string }, ["file"]),
+    run: async ({ file }) => {
+      await Deno.writeTextFile(String(file), "written");
+      return text("written");
+    },
+  },
   crash: { description: "Ends the server in the middle of the call", inputSchema: object(), run: () => Deno.exit(3) },
 };
 
