@@ -4,6 +4,7 @@ import { oneLine } from "../model/text.ts";
 import type { Outcome } from "./init_apply.ts";
 import type { InitIo } from "./init_io.ts";
 import { ownCommand, type Plan } from "./init_plan.ts";
+import { duration } from "./terminal.ts";
 import { table } from "./table.ts";
 
 type Paint = (text: string) => string;
@@ -143,7 +144,7 @@ export function showOutcome(plan: Plan, outcome: Outcome, io: InitIo): string {
     if (outcome.kept.includes(name)) return [name, "–", "–", warn("stays in the client: it wants a sign-in")];
     if (!probe) return [name, "–", "–", server.disabled ? "switched off" : "not started"];
     const state = probe.ok ? good("ready") : bad(`does not start: ${oneLine(probe.error ?? "no reason given", 160)}`);
-    return [name, String(probe.tools), `${Math.round(probe.ms)} ms`, state];
+    return [name, String(probe.tools), duration(probe.ms), state];
   });
   const before = outcome.probes.reduce((sum, { tokens }) => sum + tokens, 0);
   const number = (value: number) => value.toLocaleString("en-US");

@@ -20,7 +20,7 @@ export async function search(query: string, options: SearchCommand, terminal: Te
     return 0;
   }
   const paint = painter(terminal.color);
-  if (found.tools.length === 0) terminal.out("No tool fits.\n");
+  if (found.tools.length === 0) terminal.out("No tool fits. `agentcards tools` lists what there is.\n");
   else {
     const rows = found.tools.map(({ tool, score }) => [score.toFixed(2), tool.id, oneLine(tool.description, 80)]);
     terminal.out(table([["score", "tool", "what it does"], ...rows], (text) => paint("bold", text)));

@@ -5,7 +5,7 @@ export function table(all: readonly (readonly string[])[], paint: (text: string)
   const rows = fitTerminal(all);
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ""))));
   const isNumeric = widths.map((_, column) =>
-    rows.slice(1).every((row) => /^[\d.,]*( ms)?$|^–$/.test(row[column] ?? ""))
+    rows.slice(1).every((row) => /^[\d.,]*( (ms|s|min|h))?$|^–$/.test(row[column] ?? ""))
   );
   const lines = rows.map((row) =>
     row.map((cell, column) => {

@@ -27,6 +27,9 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
       terminal.out(`  ${visible(key)}: ${visible(value)}\n`);
     }
   }
+  for (const [rule, patterns] of Object.entries(file.policy ?? {})) {
+    terminal.out(`\npolicy.${rule}: ${patterns?.map(visible).join(", ")}\n`);
+  }
   if (project.trusted) {
     terminal.out("\nThis text is trusted already.\n");
     return 0;

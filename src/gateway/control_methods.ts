@@ -10,6 +10,9 @@ import { VERSION } from "./hello.ts";
 import { findTools, knownTools } from "./search.ts";
 import type { Session } from "./session.ts";
 
+/** What a server may take when it is started for the first time ever. */
+const FIRST_START_MS = 180_000;
+
 type Params = Record<string, unknown>;
 type Method = (context: ControlContext, params: Params) => Promise<unknown>;
 
@@ -155,6 +158,7 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
 /** Starts each server once, two at a time, reads its tools and stops it again. */
 async function index({ session, progress }: ControlContext, only?: string[]): Promise<IndexReport[]> {
   const open = await session;
+  open.startTimeoutMs = FIRST_START_MS;
   const names = open.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) => name)
     .filter((name) => only === undefined || only.includes(name));
   const reports: IndexReport[] = [];

@@ -135,6 +135,6 @@ function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {
   const byName = new Map(ids.map((id) => [splitToolId(id).name, id]));
   const near = nearest(name, byName.keys()).map((match) => byName.get(match)!);
   return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
-    hint: near.length ? `Nearest: ${near.join(", ")}.` : "Use search_tools to find what there is.",
+    hint: near.length ? `Nearest: ${near.join(", ")}.` : "Search to find what there is.",
   });
 }

@@ -53,6 +53,8 @@ export interface Session extends AsyncDisposable {
   readonly shared: Shared;
   readonly loaded: LoadedConfig;
   readonly config: Config;
+  /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
+  startTimeoutMs: number;
   server(name: string): Server;
   /** Who is waiting for a server: its questions go to the last one who can answer. */
   callers(name: string): Set<Caller>;
@@ -97,6 +99,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     shared,
     loaded,
     config,
+    startTimeoutMs: START_TIMEOUT_MS,
     server: (name) => use(name).server,
     callers: (name) => use(name).callers,
     isKnown(server, name) {
@@ -160,7 +163,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const options = {
       version: VERSION,
       maxFrameBytes: config.limits.frame_bytes,
-      startTimeoutMs: entry.start_timeout ?? START_TIMEOUT_MS,
+      startTimeoutMs: entry.start_timeout ?? session.startTimeoutMs,
       signal: events.signal,
       ...era && { era },
     };
