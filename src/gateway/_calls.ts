@@ -1,5 +1,7 @@
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
+import { debug } from "../telemetry/log.ts";
+import { shapeOf } from "../telemetry/redact.ts";
 import { textResult, type ToolResult } from "./answer.ts";
 import type { Caller } from "./caller.ts";
 import type { Outcome } from "./execute.ts";
@@ -100,6 +102,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     const { ms, outcome, bytes } = done;
     const isError = outcome.kind === "large" ? outcome.large.isError : outcome.result.isError === true;
     opened?.shared.record({ tool: tool.label(call.input), ms, ok: !isError, bytes });
+    debug("call", () => ({ tool: tool.label(call.input), ms, ok: !isError, input: shapeOf(call.input) }));
   }
 
   return {

@@ -75,6 +75,7 @@ export interface SessionContext {
 type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
 
 const START_TIMEOUT_MS = 30_000;
+const MAX_HTTP_FRAME = 16 * 1024 * 1024;
 const LIST_TIMEOUT_MS = 30_000;
 const MAX_PAGES = 64;
 
@@ -171,7 +172,14 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       onListChanged: events.onListChanged,
       onRequest: (request: ServerRequest, signal: AbortSignal) => askCaller(callers, request, signal),
     };
-    if (resolved.url) return await connectHttp(resolved, { ...options, clean: shared.redactor.clean }, handlers);
+    if (resolved.url) {
+      return await connectHttp(resolved, {
+        ...options,
+        // Read on the main thread, unlike what a program of ours says.
+        maxFrameBytes: Math.min(options.maxFrameBytes, MAX_HTTP_FRAME),
+        clean: shared.redactor.clean,
+      }, handlers);
+    }
     return await connectStdio(resolved, {
       ...options,
       ...context,

@@ -84,3 +84,8 @@ export function log(level: LogLevel, event: string, fields: Record<string, unkno
     Deno.stderr.writeSync(encoder.encode(`log: ${messageOf(error)}\n`));
   }
 }
+
+/** Writes one line for those who look closely; `fields` is only asked when somebody does. */
+export function debug(event: string, fields: () => Record<string, unknown>): void {
+  if (logger?.isEnabledFor("debug")) log("debug", event, fields());
+}

@@ -191,3 +191,18 @@ Deno.test("a configuration that cannot be used is explained with every call, and
   }
   assert.equal(await home.enginePid(), engine);
 });
+
+Deno.test("the log tells what a call looked like, never what it said", async () => {
+  await using home = await createTestHome({ servers: SERVERS, engine: { log_level: "debug" } });
+  {
+    await using client = await connectClient(home);
+    await client.use("kit:echo", { text: "canary in the arguments" });
+  }
+  await home.run(["engine", "stop"]);
+  let log = "";
+  for await (const { name } of Deno.readDir(`${home.dir}/logs`)) {
+    log += await Deno.readTextFile(`${home.dir}/logs/${name}`);
+  }
+  assert.match(log, /"message":"call".*kit:echo.*arguments: \{text: string\(23\)\}/);
+  assert.doesNotMatch(log, /canary in the arguments/);
+});
