@@ -65,7 +65,7 @@ function render(report: EngineReport, view: View): string {
       }`,
     ],
     ["sandbox", `level ${view.sandbox.level} available (${view.sandbox.why})`],
-    ["search", "by words"],
+    ["search", `by words; the embedder ${report.embeddings_model ?? ""} is configured but not used by this version`],
   ];
   const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
   const servers = report.servers.length

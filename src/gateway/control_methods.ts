@@ -41,6 +41,8 @@ export interface EngineReport {
   readonly config_problem: string | null;
   readonly notes: readonly string[];
   readonly minimum_level: number;
+  /** The model that is configured for search; words are what is used so far. */
+  readonly embeddings_model: string | null;
   readonly servers: readonly ServerReport[];
 }
 
@@ -124,6 +126,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     config_problem: failed ? open.problem : null,
     notes: failed ? [] : open.loaded.notes,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
+    embeddings_model: failed ? null : open.config.embeddings.model,
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),

@@ -1,4 +1,5 @@
 import { type Home, socketPath } from "../config/home.ts";
+import { lockHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
@@ -84,12 +85,8 @@ function parseWelcome(line: Line): Welcome {
 }
 
 async function engineError(home: Home, what: string, hint: string): Promise<AgentCardsError> {
-  const pid = parseInt(await Deno.readTextFile(home.lock).catch(() => ""));
-  return new AgentCardsError(
-    "ENGINE_UNREACHABLE",
-    what.replace("PID", Number.isInteger(pid) ? ` (process ${pid})` : ""),
-    { hint },
-  );
+  const pid = await lockHolder(home.lock);
+  return new AgentCardsError("ENGINE_UNREACHABLE", what.replace("PID", pid ? ` (process ${pid})` : ""), { hint });
 }
 
 function silentEngine(home: Home): Promise<AgentCardsError> {

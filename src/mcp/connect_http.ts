@@ -87,7 +87,6 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
   const upstream: Upstream = {
     era,
     ...instructions && { instructions },
-    listChanged,
     closed: closed.promise,
     close: () => client.close(),
     async request(method, params, request) {

@@ -123,7 +123,6 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
   const upstream: Upstream = {
     era,
     ...instructions && { instructions },
-    listChanged: client.getServerCapabilities()?.tools?.listChanged === true,
     pid: process.pid,
     closed: closed.promise,
     close: () => transport.close(),

@@ -10,7 +10,6 @@ export interface ServerStatus {
   readonly state: ServerState;
   readonly lastError?: string;
   readonly startMs?: number;
-  readonly pid?: number;
 }
 
 /** One configured server of one connection: started on first use, stopped when idle, started again after a fall. */
@@ -189,7 +188,7 @@ export function createServer(options: ServerOptions): Server {
     status: () => ({
       state: current ? "running" : running ? "starting" : failures > 0 ? "failing" : "stopped",
       ...lastError !== undefined && failures > 0 && { lastError },
-      ...current && { startMs: Math.round(current.startMs), ...current.upstream.pid && { pid: current.upstream.pid } },
+      ...current && { startMs: Math.round(current.startMs) },
     }),
     request: (method, params, request) => use(({ upstream }) => upstream.request(method, params, request)),
     catalogue: () => use(list),

@@ -25,7 +25,6 @@ export interface RequestOptions {
 export interface Upstream {
   readonly era: Era;
   readonly instructions?: string;
-  readonly listChanged: boolean;
   readonly pid?: number;
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Reply>;
   /** Resolves with the reason when the connection ends. */
