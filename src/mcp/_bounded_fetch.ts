@@ -7,7 +7,9 @@ export function boundedFetch(maxBytes: number): (url: string | URL, init?: Reque
     const response = await fetch(url, { ...init, redirect: "error" });
     if (!response.body) return response;
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
-    const body = response.body.pipeThrough(isStream ? boundEvents(maxBytes) : boundTotal(maxBytes));
+    const bound = isStream ? boundEvents(maxBytes) : boundTotal(maxBytes);
+    // The runtime forgets an abort of a request that was collected while its body still comes in; the pipe does not.
+    const body = response.body.pipeThrough(bound, init?.signal ? { signal: init.signal } : {});
     return new Response(body, response);
   };
 }
