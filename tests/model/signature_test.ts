@@ -40,7 +40,31 @@ Deno.test("signature() writes types as TypeScript does", () => {
     "{a: boolean, b?: unknown}",
   );
   assert.equal(typeOf({ type: "object" }), "object");
+  assert.equal(typeOf({ type: "object", additionalProperties: { type: "number" } }), "Record<string, number>");
+  assert.equal(
+    typeOf({ allOf: [{ type: "object", properties: { a: { type: "string" } } }, { type: "object" }] }),
+    "{a?: string} & object",
+  );
   assert.equal(typeOf({ enum: Array.from({ length: 9 }, (_, i) => i) }), "0|1|2|3|4|5|6|7|…");
+});
+
+Deno.test("signature() shows defaults and follows references inside the schema", () => {
+  const schema = {
+    properties: {
+      limit: { type: "integer", default: 10 },
+      where: { $ref: "#/$defs/filter" },
+      far: { $ref: "http://x/y" },
+    },
+    required: ["where"],
+    $defs: { filter: { type: "object", properties: { and: { type: "array", items: { $ref: "#/$defs/filter" } } } } },
+  };
+  const text = signature(tool(schema));
+  assert.match(text, /^s:t\(where: \{and\?: unknown\[\]\}/);
+  assert.match(text, /, limit\?: number = 10, far\?: unknown\)$/);
+  assert.equal(
+    signature(tool({ anyOf: [{ properties: { a: { type: "string" } }, required: ["a"] }, { type: "null" }] })),
+    "s:t({a: string} | null)",
+  );
 });
 
 Deno.test("signature() takes any schema a server may send", () => {

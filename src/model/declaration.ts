@@ -1,0 +1,78 @@
+import { type Field, schemaType, type Type } from "./schema_type.ts";
+import { oneLine } from "./text.ts";
+import type { Tool } from "./tool.ts";
+
+const DEPTH = 8;
+const DOC_LENGTH = 400;
+const SHOWN_VALUES = 40;
+
+/** Tools as `.d.ts` text: one object per server, one method per tool. */
+export function declarations(tools: readonly Tool[]): string {
+  return [...Map.groupBy(tools, ({ server }) => server)]
+    .map(([server, listed]) => `declare const ${identifier(server)}: {\n${listed.map(method).join("\n")}\n};`)
+    .join("\n\n");
+}
+
+/** A name as code can write it: what no identifier may contain becomes `_`. */
+export function identifier(name: string): string {
+  const clean = name.replace(/[^A-Za-z0-9_$]/g, "_");
+  return /^[0-9]/.test(clean) || RESERVED.has(clean) ? `_${clean}` : clean;
+}
+
+const RESERVED = new Set(
+  ("await break case catch class const continue debugger default delete do else enum export extends false finally for " +
+    "function if import in instanceof new null return super switch this throw true try typeof var void while with yield")
+    .split(" "),
+);
+
+function method(tool: Tool): string {
+  const input = schemaType({ ...tool.inputSchema, type: "object" }, DEPTH);
+  const isOptional = input.kind === "name" ||
+    (input.kind === "object" && input.fields.every(({ isRequired }) => !isRequired));
+  const output = tool.outputSchema ? typeText(schemaType(tool.outputSchema, DEPTH), 1) : "unknown";
+  const argument = input.kind === "name" ? "{}" : typeText(input, 1);
+  return `${comment(tool.description || tool.title || "", 1)}  ${propertyName(tool.name)}(input${
+    isOptional ? "?" : ""
+  }: ${argument}): Promise<${output}>;`;
+}
+
+function typeText(type: Type, level: number): string {
+  switch (type.kind) {
+    case "name":
+      return type.name === "object" ? "Record<string, unknown>" : type.name;
+    case "literals": {
+      const shown = type.values.slice(0, SHOWN_VALUES).map((value) => JSON.stringify(value) ?? "unknown");
+      return (type.values.length > SHOWN_VALUES ? [...shown, "unknown /* and more */"] : shown).join(" | ") || "never";
+    }
+    case "array":
+      return `Array<${typeText(type.item, level)}>`;
+    case "record":
+      return `Record<string, ${typeText(type.value, level)}>`;
+    case "object": {
+      const inner = level + 1;
+      const lines = type.fields.map((field) => fieldText(field, inner));
+      return `{\n${lines.join("\n")}\n${"  ".repeat(level)}}`;
+    }
+    case "union":
+      return type.of.map((member) => typeText(member, level)).join(" | ");
+    case "intersection":
+      return type.of.map((member) => `(${typeText(member, level)})`).join(" & ");
+  }
+}
+
+function fieldText(field: Field, level: number): string {
+  const preset = field.default === undefined ? "" : `Default: ${JSON.stringify(field.default)}.`;
+  const doc = comment([field.description ?? "", preset].filter(Boolean).join(" "), level);
+  const name = `${propertyName(field.name)}${field.isRequired ? "" : "?"}`;
+  return `${doc}${"  ".repeat(level)}${name}: ${typeText(field.type, level)};`;
+}
+
+function comment(text: string, level: number): string {
+  // A description must not be able to end its comment.
+  const line = oneLine(text, DOC_LENGTH).replaceAll("*/", "* /");
+  return line ? `${"  ".repeat(level)}/** ${line} */\n` : "";
+}
+
+function propertyName(name: string): string {
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(oneLine(name));
+}
