@@ -15,6 +15,7 @@ export type ErrorCode =
   | "TOOL_AMBIGUOUS"
   | "TOOL_DENIED"
   | "INPUT_INVALID"
+  | "MODEL_UNUSABLE"
   | "RESULT_GONE"
   | "TIMEOUT"
   | "CANCELLED"

@@ -1,0 +1,61 @@
+import type { Tool } from "../model/tool.ts";
+
+/** Finds tools by what they mean, by the words they share with a query, and by their names. */
+export interface ToolSearch {
+  configure(config: EmbeddingsConfig): void;
+  /** Loads the model and embeds what is new, in the background. */
+  prepare(tools: readonly Tool[]): void;
+  search(tools: readonly Tool[], query: string, limit: number): Promise<Ranking>;
+  /** Resolves when every tool that was prepared is embedded; rejects with what stands in the way. */
+  settled(onProgress?: (done: number, of: number) => void): Promise<void>;
+  status(tools: readonly Tool[]): SearchStatus;
+  close(): Promise<void>;
+}
+
+/** Which model is wanted and where models come from. */
+export interface EmbeddingsConfig {
+  readonly model: string;
+  readonly hub: string;
+}
+
+export interface Ranking {
+  /** Best first; empty when nothing fits. */
+  readonly hits: readonly Hit[];
+  /** When nothing fits: what came nearest, in case the judgement is wrong. */
+  readonly nearest: readonly Hit[];
+  /** What the asker should know of how it was searched. */
+  readonly note?: string;
+}
+
+export interface Hit {
+  readonly tool: Tool;
+  /** From 0 to 1: how well it fits. */
+  readonly score: number;
+}
+
+export interface SearchStatus {
+  readonly model: string;
+  readonly dimension: number | null;
+  readonly state: "resting" | "loading" | "ready" | "failed";
+  readonly problem: string | null;
+  /** How many of the given tools can be found by meaning. */
+  readonly indexed: number;
+  /** The model that will take over when its index is complete. */
+  readonly next: NextModel | null;
+  readonly download: DownloadProgress | null;
+}
+
+export interface NextModel {
+  readonly model: string;
+  readonly done: number;
+  readonly of: number;
+  readonly problem: string | null;
+}
+
+/** How far a download is. */
+export interface DownloadProgress {
+  readonly file: string;
+  readonly bytes: number;
+  /** Missing where the hub does not tell. */
+  readonly of?: number;
+}

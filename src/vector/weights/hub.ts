@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { AgentCardsError, messageOf } from "../../model/errors.ts";
+import { isObject } from "../../model/json.ts";
+import type { DownloadProgress } from "../search_port.ts";
+import { type ModelFolder, openModelFolder, sealModelFolder } from "./folder.ts";
+
+export interface HubOptions {
+  /** The model's name there, such as `BAAI/bge-large-en-v1.5`. */
+  readonly model: string;
+  /** The folder for all models. */
+  readonly root: string;
+  readonly hub: string;
+  readonly onProgress: (progress: DownloadProgress) => void;
+  /** How long the hub may stay silent. */
+  readonly silenceMs?: number;
+}
+
+const RECIPE = 1;
+const ATTEMPTS = 4;
+const SILENCE_MS = 30_000;
+const REPORT_EVERY_MS = 200;
+const SETTINGS = ["config.json", "tokenizer.json", "tokenizer_config.json"];
+const POOLING = "1_Pooling/config.json";
+/** What is fetched, the first that the hub has: an eighth of the bits is enough for ranking, where it is offered. */
+const WEIGHTS = [
+  { file: "onnx/model_quantized.onnx", dtype: "q8" },
+  { file: "onnx/model.onnx", dtype: "fp32" },
+] as const;
+/** Weights above two gigabytes lie beside their graph. */
+const EXTERNAL = "onnx/model.onnx_data";
+
+/** A model of the hub, ready to load. A download that was cut off goes on where it stopped. */
+export async function prepareHubModel(options: HubOptions): Promise<ModelFolder> {
+  const { model, root } = options;
+  const found = await openModelFolder(root, model, RECIPE);
+  if (found) return found;
+  for (const sub of ["onnx", "1_Pooling"]) {
+    await Deno.mkdir(`${root}/${model}/${sub}`, { recursive: true, mode: 0o700 });
+  }
+  for (const file of SETTINGS) {
+    if (!await obtain(file, options)) {
+      throw unusable(options, `it has no ${file}`, "Choose a feature-extraction model with an ONNX export.");
+    }
+  }
+  const hasPooling = await obtain(POOLING, options);
+  const files = [...SETTINGS, ...hasPooling ? [POOLING] : []];
+  for (const { file, dtype } of WEIGHTS) {
+    if (!await obtain(file, options)) continue;
+    files.push(file);
+    if (dtype === "fp32" && await obtain(EXTERNAL, options)) files.push(EXTERNAL);
+    const pooling = hasPooling ? await readPooling(`${root}/${model}/${POOLING}`) : "mean";
+    const folder: ModelFolder = { root, name: model, dtype, pooling };
+    await sealModelFolder(folder, { recipe: RECIPE, files });
+    return folder;
+  }
+  throw unusable(options, "it has no ONNX weights", "Choose a feature-extraction model with an ONNX export.");
+}
+
+async function readPooling(path: string): Promise<ModelFolder["pooling"]> {
+  const value: unknown = JSON.parse(await Deno.readTextFile(path));
+  return isObject(value) && value.pooling_mode_cls_token === true ? "cls" : "mean";
+}
+
+function unusable({ model, hub, root }: HubOptions, why: string, hint?: string): AgentCardsError {
+  return new AgentCardsError("MODEL_UNUSABLE", `Cannot get the model ${model} from ${hub}: ${why}`, {
+    hint: hint ??
+      `Check the connection; what has arrived is kept. Or put the model's files into ${root}/${model} yourself, name a ` +
+        "mirror as embeddings.hub, or remove embeddings.model from the configuration.",
+  });
+}
+
+/** Sees that a file is there; false when the hub does not have it. */
+async function obtain(file: string, options: HubOptions): Promise<boolean> {
+  const path = `${options.root}/${options.model}/${file}`;
+  if (await Deno.stat(path).catch(() => undefined)) return true;
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await download(file, path, options);
+    } catch (error) {
+      if (error instanceof AgentCardsError) throw error;
+      if (attempt === ATTEMPTS) throw unusable(options, messageOf(error));
+      await new Promise((resolve) => setTimeout(resolve, 250 * 2 ** attempt));
+    }
+  }
+}
+
+async function download(file: string, path: string, options: HubOptions): Promise<boolean> {
+  const part = `${path}.part`;
+  const mark = `${path}.part.etag`;
+  const have = (await Deno.stat(part).catch(() => undefined))?.size ?? 0;
+  const etag = await Deno.readTextFile(mark).catch(() => "");
+  const stall = stallTimer(options.silenceMs ?? SILENCE_MS);
+  try {
+    const response = await fetch(`${options.hub}/${options.model}/resolve/main/${file}`, {
+      signal: stall.signal,
+      // Only the same version may be continued; of any other the hub sends all.
+      ...have && etag ? { headers: { range: `bytes=${have}-`, "if-range": etag } } : {},
+    });
+    if (response.status !== 200 && response.status !== 206) {
+      await response.body?.cancel();
+      if (response.status === 404) return false;
+      if (response.status === 416) await Deno.remove(part).catch(() => {});
+      if (response.status === 401 || response.status === 403) {
+        throw unusable(options, `it is not there for everyone (status ${response.status})`, "Check the model's name.");
+      }
+      throw new Error(`the hub answered with status ${response.status}`);
+    }
+    const start = response.status === 206 ? have : 0;
+    await Deno.writeTextFile(mark, response.headers.get("etag") ?? "");
+    const length = Number(response.headers.get("content-length") ?? NaN);
+    const of = Number.isFinite(length) ? start + length : undefined;
+    const bytes = await receive(response, { part, start, stall, report: progressOf(file, of, options) });
+    if (of !== undefined && bytes !== of) throw new Error(`${file} ended after ${bytes} of ${of} bytes`);
+    await checkHash(part, response, file);
+    await Deno.rename(part, path);
+    await Deno.remove(mark).catch(() => {});
+    return true;
+  } finally {
+    stall.stop();
+  }
+}
+
+interface Receiving {
+  readonly part: string;
+  readonly start: number;
+  readonly stall: StallTimer;
+  readonly report: (bytes: number) => void;
+}
+
+async function receive(response: Response, { part, start, stall, report }: Receiving): Promise<number> {
+  using file = await Deno.open(part, { write: true, create: true, truncate: start === 0 });
+  await file.seek(start, Deno.SeekMode.Start);
+  let bytes = start;
+  for await (const chunk of response.body ?? []) {
+    stall.reset();
+    for (let at = 0; at < chunk.length;) at += await file.write(chunk.subarray(at));
+    bytes += chunk.length;
+    report(bytes);
+  }
+  return bytes;
+}
+
+/** Hubs that keep large files by content name them by their SHA-256; then a file that took several attempts is proven. */
+async function checkHash(path: string, response: Response, file: string): Promise<void> {
+  const expected = /^"?([0-9a-f]{64})"?$/.exec(
+    response.headers.get("x-linked-etag") ?? response.headers.get("etag") ?? "",
+  )?.[1];
+  if (!expected) return;
+  const hash = createHash("sha256");
+  using handle = await Deno.open(path);
+  for await (const chunk of handle.readable) hash.update(chunk);
+  if (hash.digest("hex") === expected) return;
+  await Deno.remove(path);
+  throw new Error(`${file} did not arrive whole`);
+}
+
+function progressOf(file: string, of: number | undefined, options: HubOptions): (bytes: number) => void {
+  let last = -Infinity;
+  return (bytes) => {
+    if (performance.now() - last < REPORT_EVERY_MS && bytes !== of) return;
+    last = performance.now();
+    options.onProgress({ file, bytes, ...of !== undefined && { of } });
+  };
+}
+
+interface StallTimer {
+  readonly signal: AbortSignal;
+  reset(): void;
+  stop(): void;
+}
+
+/** Gives up on a hub that says nothing for a while; however long a large file takes is its own affair. */
+function stallTimer(ms: number): StallTimer {
+  const controller = new AbortController();
+  const expire = () => controller.abort(new Error(`no data for ${ms / 1000} s`));
+  let timer = setTimeout(expire, ms);
+  return {
+    signal: controller.signal,
+    reset() {
+      clearTimeout(timer);
+      timer = setTimeout(expire, ms);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
