@@ -16,7 +16,7 @@ interface Definition {
 const REQUESTS = {
   "add two numbers": "everything",
   "read a text file": "filesystem",
-  "create an entity in my knowledge": "memory",
+  "remember something about a person": "memory",
 };
 const LOG_LINES = 4_000;
 

@@ -16,6 +16,7 @@ const MAX_FILES_BEHIND_EXECUTE = 40;
 /** Packages that are slow to load, and the only folder that may import each. */
 const HEAVY: Readonly<Record<string, readonly string[]>> = {
   "@electric-sql/pglite": ["db"],
+  "@huggingface/transformers": ["vector"],
   "@electric-sql/pglite-pgvector": ["db"],
   "@modelcontextprotocol/client": ["mcp"],
   "@modelcontextprotocol/server": ["gateway"],

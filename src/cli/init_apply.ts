@@ -10,7 +10,6 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { InitIo, ProbeResult } from "./init_io.ts";
 import { makeTarget, type Plan, type Target } from "./init_plan.ts";
 import { undoCommand } from "./init_show.ts";
-import { withProgress } from "./init_progress.ts";
 
 /** What was done. */
 export interface Outcome {
@@ -50,12 +49,22 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
   const names = plan.moves.filter(({ target, server }) => target === "global" && !server.disabled).map(({ name }) =>
     name
   );
-  const probes = await withProgress(names, io).catch((error): ProbeResult[] => {
-    // The servers could not be tried at all: they are configured, and `status` will tell.
-    return names.map((server) => ({ server, ok: false, tools: 0, tokens: 0, ms: 0, error: messageOf(error) }));
-  });
+  const probes = await probe(names, io);
   const kept = await step("sign-ins", () => leaveSignIns(plan, probes));
   return { probes, kept, ...await rewriteClients(backups, { plan, kept, io }) };
+}
+
+async function probe(servers: readonly string[], io: InitIo): Promise<readonly ProbeResult[]> {
+  if (servers.length === 0) return [];
+  try {
+    const probes = await io.probe(servers);
+    // Search works without it, by words, and `status` tells why.
+    await io.learn().catch(() => {});
+    return probes;
+  } catch (error) {
+    // The servers could not be tried at all: they are configured, and `status` will tell.
+    return servers.map((server) => ({ server, ok: false, tools: 0, tokens: 0, ms: 0, error: messageOf(error) }));
+  }
 }
 
 async function writeTargets({ targets }: Plan): Promise<void> {

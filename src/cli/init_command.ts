@@ -2,10 +2,10 @@ import { locateHome } from "../config/home.ts";
 import { TOOLS } from "../gateway/tools/all.ts";
 import { INSTRUCTIONS } from "../gateway/mcp_server.ts";
 import { tokens } from "../model/text.ts";
-import { ask } from "./ask.ts";
 import { confirm } from "./confirm.ts";
+import { learnTools, readServers } from "./index_command.ts";
 import { init } from "./init.ts";
-import type { InitOptions, ProbeResult } from "./init_io.ts";
+import type { InitOptions } from "./init_io.ts";
 import { ownProgram } from "./own_program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -23,12 +23,8 @@ export async function runInit(options: Partial<InitOptions>, terminal: Terminal)
     // Deno would ask its makers for a newer version now and then; nothing leaves this machine.
     entry: { command: command!, args: [...args, "serve"], env: { DENO_NO_UPDATE_CHECK: "1" } },
     ownTokens: ownTokens(),
-    probe: (servers, onProgress) =>
-      ask<ProbeResult[]>({
-        method: "index",
-        params: { servers },
-        onProgress: (value) => onProgress(value as unknown as ProbeResult),
-      }),
+    probe: (servers) => readServers(servers, terminal.isTerminal),
+    learn: () => learnTools(terminal.isTerminal),
   });
 }
 

@@ -33,8 +33,10 @@ export interface InitIo {
   readonly entry: OwnCommand;
   /** What our own tools cost an agent. */
   readonly ownTokens: number;
-  /** Starts each of these servers of our configuration once and indexes its tools. */
-  probe(servers: readonly string[], onProgress: (result: ProbeResult) => void): Promise<readonly ProbeResult[]>;
+  /** Starts each of these servers of our configuration once and reads its tools. */
+  probe(servers: readonly string[]): Promise<readonly ProbeResult[]>;
+  /** Waits until the tools can be found by what they mean. */
+  learn(): Promise<unknown>;
   /** The machine, where it is not this one. */
   readonly machine?: {
     readonly os?: typeof Deno.build.os;

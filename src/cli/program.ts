@@ -84,6 +84,14 @@ function createProgram(done: (code: number) => void): Command {
       done(await search(query.join(" "), options, terminal));
     });
 
+  program.command("index").argument("[server...]", "only these servers")
+    .description("read the tools of your servers anew and learn what they mean")
+    .option("--json", "print one JSON object")
+    .action(async (servers, options) => {
+      const { index } = await load<typeof import("./index_command.ts")>("./index_command.ts");
+      done(await index(servers, options, terminal));
+    });
+
   program.command("tools").argument("[server]", "only of this server")
     .description("list tools")
     .option("--json", "print one JSON object")

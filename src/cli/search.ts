@@ -16,12 +16,15 @@ export async function search(query: string, options: SearchCommand, terminal: Te
   const found = await ask<Found>({ method: "search", params: { query, limit, ...server && { server } } });
   if (options.json) {
     const tools = found.tools.map(({ tool, score }) => ({ tool: tool.id, score, description: tool.description }));
-    terminal.out(JSON.stringify({ tools, notes: found.notes }) + "\n");
+    const nearest = found.nearest.map(({ tool }) => tool.id);
+    terminal.out(JSON.stringify({ tools, nearest, notes: found.notes }) + "\n");
     return 0;
   }
   const paint = painter(terminal.color);
-  if (found.tools.length === 0) terminal.out("No tool fits. `agentcards tools` lists what there is.\n");
-  else {
+  if (found.tools.length === 0) {
+    const near = found.nearest.length ? `, nearest come ${found.nearest.map(({ tool }) => tool.id).join(", ")}` : "";
+    terminal.out(`No tool fits${near}. \`agentcards tools\` lists what there is.\n`);
+  } else {
     const rows = found.tools.map(({ tool, score }) => [score.toFixed(2), tool.id, oneLine(tool.description, 80)]);
     terminal.out(table([["score", "tool", "what it does"], ...rows], (text) => paint("bold", text)));
   }

@@ -1,6 +1,6 @@
 import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
-import type { EngineReport, ServerReport } from "../gateway/control_methods.ts";
+import type { EngineReport, SearchReport, ServerReport } from "../gateway/control_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { availableLevel } from "../sandbox/level.ts";
 import { ask } from "./ask.ts";
@@ -29,6 +29,8 @@ function findProblems(report: EngineReport, found: { exposed: string[]; level: n
   return [
     ...report.config_problem ? [report.config_problem] : [],
     ...report.database.problem ? [report.database.problem] : [],
+    ...report.search?.problem ? [`Search goes by words only: ${report.search.problem}`] : [],
+    ...report.search?.next?.problem ? [`Search stays with ${report.search.model}: ${report.search.next.problem}`] : [],
     ...report.servers.filter(({ error }) => error).map(({ name, error }) =>
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
@@ -65,7 +67,7 @@ function render(report: EngineReport, view: View): string {
       }`,
     ],
     ["sandbox", `level ${view.sandbox.level} available (${view.sandbox.why})`],
-    ["search", `by words; the embedder ${report.embeddings_model ?? ""} is configured but not used by this version`],
+    ["search", report.search ? searchText(report.search) : "not usable"],
   ];
   const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
   const servers = report.servers.length
@@ -79,6 +81,21 @@ function render(report: EngineReport, view: View): string {
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function searchText(
+  { model, dimension, state, indexed, tools, queries, p95_ms, next, download }: SearchReport,
+): string {
+  const parts = [
+    `${model}${dimension === null ? "" : ` (${dimension} dimensions)`}${state === "loading" ? ", loading" : ""}`,
+    `${indexed} of ${tools} tools indexed`,
+    `${queries} queries in the last day${p95_ms === null ? "" : `, p95 ${duration(p95_ms)}`}`,
+    ...next ? [`changing to ${next.model}: ${next.done} of ${next.of} tools`] : [],
+    ...download
+      ? [`downloading ${download.file}: ${bytes(download.bytes)}${download.of ? ` of ${bytes(download.of)}` : ""}`]
+      : [],
+  ];
+  return parts.join("; ");
 }
 
 function allWell({ servers }: EngineReport): string {

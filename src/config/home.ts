@@ -11,6 +11,7 @@ export interface Home {
   readonly lock: string;
   readonly logs: string;
   readonly results: string;
+  readonly models: string;
   readonly backups: string;
 }
 
@@ -34,6 +35,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     lock: `${dir}/engine.lock`,
     logs: `${dir}/logs`,
     results: `${dir}/results`,
+    models: `${dir}/models`,
     backups: `${dir}/backups`,
   });
 }

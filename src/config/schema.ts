@@ -1,6 +1,8 @@
 import { z } from "../../deps.ts";
 import { SERVER_NAME } from "../model/tool.ts";
 
+const DEFAULT_MODEL = "all-MiniLM-L6-v2";
+
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const DURATION = 'must be milliseconds or text such as "30s" or "10m"';
@@ -61,7 +63,15 @@ export const fileSchema = z.strictObject({
     server_idle_stop: duration.optional(),
     log_level: z.enum(["debug", "info", "warning", "error"]).optional(),
   }).optional(),
-  embeddings: z.strictObject({ model: z.string().min(1).optional() }).optional(),
+  embeddings: z.strictObject({
+    /** The default, or a feature-extraction model of the hub, such as `BAAI/bge-large-en-v1.5`. */
+    model: z.string().max(200)
+      .regex(/^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/, 'must be a model name such as "BAAI/bge-large-en-v1.5"')
+      .refine((name) => name.includes("/") || name === DEFAULT_MODEL, `is ${DEFAULT_MODEL}, or OWNER/NAME on the hub`)
+      .optional(),
+    /** Where other models are fetched from. */
+    hub: z.url({ protocol: /^https?$/, error: "must be a URL" }).transform((url) => url.replace(/\/+$/, "")).optional(),
+  }).optional(),
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
   policy: z.strictObject({
     /** Tools that may not be called at all. */
@@ -96,7 +106,7 @@ export interface Config {
   readonly engine: Readonly<
     { idle_exit: number; server_idle_stop: number; log_level: "debug" | "info" | "warning" | "error" }
   >;
-  readonly embeddings: Readonly<{ model: string }>;
+  readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
   readonly policy: Readonly<{ deny: readonly string[]; approve: readonly string[] }>;
   readonly limits: Limits;
@@ -114,7 +124,7 @@ export interface Limits {
 
 export const DEFAULTS = {
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, log_level: "info" },
-  embeddings: { model: "all-MiniLM-L6-v2" },
+  embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   sandbox: { minimum_level: 0 },
   policy: { deny: [], approve: [] },
   limits: {

@@ -7,7 +7,8 @@ import { valueOf } from "./answer.ts";
 import type { ControlContext } from "./control.ts";
 import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
-import { findTools, knownTools } from "./search.ts";
+import type { SearchStatus } from "../vector/search_port.ts";
+import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
 import type { Session } from "./session.ts";
 
 /** What a server may take when it is started for the first time ever. */
@@ -41,9 +42,15 @@ export interface EngineReport {
   readonly config_problem: string | null;
   readonly notes: readonly string[];
   readonly minimum_level: number;
-  /** The model that is configured for search; words are what is used so far. */
-  readonly embeddings_model: string | null;
+  readonly search: SearchReport | null;
   readonly servers: readonly ServerReport[];
+}
+
+/** How search is, and how it did in the last day. */
+export interface SearchReport extends SearchStatus {
+  readonly tools: number;
+  readonly queries: number;
+  readonly p95_ms: number | null;
 }
 
 /** What one server's index run found. */
@@ -85,6 +92,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     return { result, value: valueOf(result) };
   }],
   ["index", (context, { servers }) => index(context, Array.isArray(servers) ? servers.map(String) : undefined)],
+  ["embed", (context) => embed(context)],
   ["backup", async ({ gateway }, { path }) => {
     const opened = await gateway.database();
     if ("problem" in opened) throw new AgentCardsError("DB_UNUSABLE", opened.problem);
@@ -108,12 +116,17 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
   const open = await session.catch((error) => ({ problem: describe(error) }));
   const opened = await gateway.database();
   const [row] = "db" in opened
-    ? await opened.db.query<{ bytes: string; total: number; failed: number; p95: number | null }>(
-      `select pg_database_size(current_database()) as bytes, count(*)::int as total,
-         count(*) filter (where not ok)::int as failed, percentile_cont(0.95) within group (order by ms) as p95
+    ? await opened.db.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
+      `select pg_database_size(current_database()) as bytes,
+         count(*) filter (where tool <> $1)::int as total, count(*) filter (where tool = $1)::int as queries,
+         count(*) filter (where not ok)::int as failed,
+         percentile_cont(0.95) within group (order by ms) filter (where tool <> $1) as p95,
+         percentile_cont(0.95) within group (order by ms) filter (where tool = $1) as queries_p95
        from tool_call where at > now() - interval '1 day'`,
+      [SEARCH],
     )
     : [];
+  const tools = "problem" in open ? [] : await toolsInMemory(open);
   const failed = "problem" in open;
   return {
     version: VERSION,
@@ -126,12 +139,19 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     config_problem: failed ? open.problem : null,
     notes: failed ? [] : open.loaded.notes,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
-    embeddings_model: failed ? null : open.config.embeddings.model,
+    search: failed ? null : {
+      ...open.shared.search.status(tools),
+      tools: tools.length,
+      queries: row?.queries ?? 0,
+      p95_ms: row?.queries_p95 ?? null,
+    },
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
   };
 }
+
+type Latencies = Record<"p95" | "queries_p95", number | null>;
 
 /** A server as all sessions see it together: running in how many, and the last thing that went wrong in any. */
 async function report(sessions: ReadonlySet<Session>, asking: Session, name: string): Promise<ServerReport> {
@@ -175,6 +195,29 @@ async function index({ session, progress }: ControlContext, only?: string[]): Pr
   };
   await Promise.all([work(), work()]);
   return reports;
+}
+
+export interface EmbedProgress {
+  readonly done: number;
+  readonly of: number;
+  readonly download: SearchStatus["download"];
+}
+
+export interface EmbedReport {
+  readonly indexed: number;
+  readonly model: string;
+  readonly dimension: number | null;
+}
+
+/** Waits until every known tool can be found by what it means. */
+async function embed({ session, progress }: ControlContext): Promise<EmbedReport> {
+  const open = await session;
+  const { search } = open.shared;
+  const tools = await toolsInMemory(open);
+  search.prepare(tools);
+  await search.settled((done, of) => progress({ done, of, download: search.status([]).download }));
+  const { indexed, model, dimension } = search.status(tools);
+  return { indexed, model, dimension };
 }
 
 async function indexOne(session: Session, name: string): Promise<IndexReport> {

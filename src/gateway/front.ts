@@ -12,6 +12,8 @@ import type { Session } from "./session.ts";
 export type Message = Record<string, unknown>;
 
 const MAX_DEPTH = 64;
+/** An agent that connects will search: the model is loaded before, but after the client has its list of tools. */
+const WARM_UP_AFTER_MS = 1_000;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 
@@ -20,6 +22,7 @@ const PARSE_ERROR = -32700;
  * straight to our tools, so that results pass as they are; the rest of the protocol is the SDK's.
  */
 export async function serveClient(wire: Channel, session: Promise<Session>): Promise<void> {
+  const warmUp = setTimeout(() => void warm(session), WARM_UP_AFTER_MS);
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
@@ -100,8 +103,18 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
       else take(line);
     });
   } finally {
+    clearTimeout(warmUp);
     calls.abortAll();
     await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
+  }
+}
+
+async function warm(session: Promise<Session>): Promise<void> {
+  try {
+    const { warmSearch } = await (import("./search.ts" as string) as Promise<typeof import("./search.ts")>);
+    await warmSearch(await session);
+  } catch (error) {
+    log("debug", "search not warmed up", { reason: describe(error) });
   }
 }
 

@@ -6,6 +6,7 @@ import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
+import { createToolSearch } from "../vector/search.ts";
 import { createCallLog } from "./call_log.ts";
 import { createCatalogueStore } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
@@ -59,10 +60,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
+  const search = createToolSearch({ database: maybeDatabase, models: home.models });
   const shared: Shared = {
     home,
     catalogues: createCatalogueStore(maybeDatabase),
     results,
+    search,
     redactor,
     large,
     reaper() {
@@ -95,6 +98,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();
+      await search.close();
       await calls.flush();
       const opened = await opening;
       if (opened && "db" in opened) await opened.db.close();

@@ -1,9 +1,9 @@
-import { requireServer } from "../config/servers.ts";
+import { requireServer } from "../config/load.ts";
 import { messageOf } from "../model/errors.ts";
 import { cut, oneLine } from "../model/text.ts";
-import { splitToolId, type Tool } from "../model/tool.ts";
+import type { Tool } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
-import { buildLexicalIndex, type LexicalIndex, words } from "../vector/lexical.ts";
+import type { Hit } from "../vector/search_port.ts";
 import type { Session } from "./session.ts";
 
 export interface SearchOptions {
@@ -13,39 +13,51 @@ export interface SearchOptions {
 }
 
 export interface Found {
-  readonly tools: readonly { tool: Tool; score: number }[];
+  readonly tools: readonly Hit[];
+  /** When none fits: what came nearest. */
+  readonly nearest: readonly Hit[];
   /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
   readonly notes: readonly string[];
 }
+
+/** How searches stand in the record of calls. */
+export const SEARCH = "agentcards:search_tools";
 
 /** How long a search waits for servers that nobody has read yet. */
 const FIRST_READ_MS = 5_000;
 
 /** Searches everything the session may use. Servers that are not known yet are started once to read their tools. */
-export async function findTools(session: Session, options: SearchOptions): Promise<Found> {
-  const { tools, notes } = await knownTools(session, options.server);
-  const allowed = tools.filter((tool) => judge(session.config.policy, tool.id).kind !== "deny");
-  const index = indexOf(session, allowed);
-  const byId = new Map(allowed.map((tool) => [tool.id, tool]));
-  const named = namedIn(options.query, allowed);
-  const ranked = index.search(options.query).filter(({ id }) => !named.includes(byId.get(id)!));
-  const best = ranked[0]?.score ?? 0;
-  const hits = [
-    ...named.map((tool) => ({ tool, score: 1 })),
-    ...ranked.filter(({ score }) => score >= best * 0.15).map(({ id, score }) => ({
-      tool: byId.get(id)!,
-      score: score / best,
-    })),
-  ].slice(0, options.limit);
-  const withheld = tools.filter((tool) => !allowed.includes(tool)).map((tool) => tool.id);
+export async function findTools(session: Session, { query, limit, server }: SearchOptions): Promise<Found> {
+  const { tools, notes } = await knownTools(session, server);
+  const began = performance.now();
+  const { allowed = [], withheld = [] } = Object.groupBy(
+    tools,
+    (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
+  );
+  const ranking = await session.shared.search.search(allowed, query, limit);
+  session.shared.record({ tool: SEARCH, ms: performance.now() - began, ok: true, bytes: 0 });
   return {
-    tools: hits,
+    tools: ranking.hits,
+    nearest: ranking.nearest,
     notes: [
+      ...ranking.note ? [ranking.note] : [],
       ...notes,
-      ...withheld.length ? [`(withheld by policy.deny: ${cut(withheld.join(", "), 300)})`] : [],
+      ...withheld.length ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
       ...session.loaded.notes.map((note) => `(${note})`),
     ],
   };
+}
+
+/** Every tool that is known without starting a server. */
+export async function toolsInMemory(session: Session): Promise<Tool[]> {
+  const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
+  const known = await Promise.all(names.map(({ name }) => session.known(name)));
+  return known.flatMap((catalogue) => catalogue?.tools ?? []);
+}
+
+/** Makes ready what the first search will need. */
+export async function warmSearch(session: Session): Promise<void> {
+  session.shared.search.prepare(await toolsInMemory(session));
 }
 
 /** Every tool of the session's servers, with a note for each server that could not be read. */
@@ -80,26 +92,4 @@ async function withinTime<T>(promise: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-const indexes = new WeakMap<Session, { key: string; index: LexicalIndex }>();
-
-/** The session's index, built again only when the tools changed. */
-function indexOf(session: Session, tools: readonly Tool[]): LexicalIndex {
-  const key = tools.map((tool) => tool.hash).join();
-  const cached = indexes.get(session);
-  if (cached?.key === key) return cached.index;
-  const index = buildLexicalIndex(tools);
-  indexes.set(session, { key, index });
-  return index;
-}
-
-/** The tools that a query names outright, by id or by bare name. */
-function namedIn(query: string, tools: readonly Tool[]): Tool[] {
-  const asked = new Set(query.split(/[\s,;"'`()]+/).flatMap((word) => [word, word.replace(/[.?!:]+$/, "")]));
-  const wholeQuery = words(query).join(" ");
-  return tools.filter(({ id }) => {
-    const { name } = splitToolId(id);
-    return asked.has(id) || (asked.has(name) && /[_-]|[a-z][A-Z]/.test(name)) || words(name).join(" ") === wholeQuery;
-  });
 }

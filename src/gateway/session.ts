@@ -1,9 +1,8 @@
 import type { Home } from "../config/home.ts";
-import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { loadConfig, type LoadedConfig, requireServer } from "../config/load.ts";
 import { type ResolvedServer, resolveServer } from "../config/expand.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
-import { requireServer } from "../config/servers.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readTools } from "../mcp/discover.ts";
@@ -15,6 +14,7 @@ import { canonicalJson } from "../model/json.ts";
 import type { Catalogue } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
+import type { ToolSearch } from "../vector/search_port.ts";
 import { askCaller, type Caller } from "./caller.ts";
 import type { CatalogueStore } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
@@ -26,6 +26,7 @@ export interface Shared {
   readonly home: Home;
   readonly catalogues: CatalogueStore;
   readonly results: ResultStore;
+  readonly search: ToolSearch;
   readonly redactor: Redactor;
   readonly large: LargeFrames;
   reaper(): Reaper;
@@ -82,6 +83,7 @@ const MAX_PAGES = 64;
 export async function openSession(shared: Shared, context: SessionContext): Promise<Session> {
   const loaded = await loadConfig(shared.home, context.cwd);
   const { config } = loaded;
+  shared.search.configure(config.embeddings);
   const secrets = await readSecrets(shared.home.secrets);
   shared.redactor.add(Object.values(secrets));
   const servers = new Map<string, SharedServer & { isShared: boolean }>();
@@ -208,6 +210,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const catalogue = upstream.instructions ? Object.freeze({ ...read, instructions: upstream.instructions }) : read;
     await shared.catalogues.save(entry, { catalogue, era: upstream.era, startMs })
       .catch((error) => log("error", "catalogue not saved", { server: entry.name, reason: messageOf(error) }));
+    shared.search.prepare(catalogue.tools);
     return catalogue;
   }
 

@@ -29,12 +29,12 @@ function ioFor({ home, cwd }: World, changes: Partial<InitIo> = {}): InitIo & { 
     confirm: () => Promise.reject(new Error("asked without a terminal")),
     entry: { command: "/opt/agentcards", args: ["serve"] },
     ownTokens: 280,
-    probe: (servers, onProgress) => {
+    probe: (servers) => {
       probed.push(...servers);
       const results = servers.map((server): ProbeResult => ({ server, ok: true, tools: 3, tokens: 1000, ms: 12 }));
-      results.forEach(onProgress);
       return Promise.resolve(results);
     },
+    learn: () => Promise.resolve(),
     machine: { os: "linux", managed: join(home, "managed-mcp.json"), isClaudeRunning: () => Promise.resolve(false) },
     said,
     probed,

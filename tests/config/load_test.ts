@@ -101,7 +101,7 @@ Deno.test("a project never loosens them", async () => {
 });
 
 Deno.test("engine and embeddings are refused in a project's file", async () => {
-  for (const text of ["engine: { idle_exit: 1s }", "embeddings: { model: x }", "engine: {}"]) {
+  for (const text of ["engine: { idle_exit: 1s }", "embeddings: { model: some/model }", "engine: {}"]) {
     await using place = await makePlace("", text);
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {

@@ -8,7 +8,7 @@ export interface Evaluation {
   run(values: Record<string, string | undefined>): Promise<Record<string, unknown>>;
 }
 
-const NAMES = ["overhead", "startup", "index", "context"] as const;
+const NAMES = ["overhead", "startup", "index", "context", "retrieval", "search"] as const;
 
 const [name, ...rest] = Deno.args;
 if (!NAMES.includes(name as typeof NAMES[number])) {
@@ -16,10 +16,20 @@ if (!NAMES.includes(name as typeof NAMES[number])) {
   Deno.exit(2);
 }
 const { evaluation } = await import(`./${name}.ts`) as { evaluation: Evaluation };
-const { values } = parseArgs({ args: rest, options: { json: { type: "boolean" }, ...evaluation.options } });
+const { values } = parseArgs({ args: spread(rest), options: { json: { type: "boolean" }, ...evaluation.options } });
 const figures = await evaluation.run(values as Record<string, string | undefined>);
 if (values.json) console.log(JSON.stringify(figures));
 else {console.log(
     Object.entries(figures).map(([key, value]) => `${key.padEnd(18)} ${JSON.stringify(value)}`).join("\n"),
   );}
 Deno.exit(0);
+
+/** `--distractors A B` means the same as `--distractors A --distractors B`. */
+function spread(args: readonly string[]): string[] {
+  let list: string | undefined;
+  return args.flatMap((arg) => {
+    if (!arg.startsWith("--")) return list ? [list, arg] : [arg];
+    list = evaluation.options[arg.slice(2)]?.multiple ? arg : undefined;
+    return list ? [] : [arg];
+  });
+}

@@ -1,4 +1,5 @@
 import { z } from "../../../deps.ts";
+import { declarations } from "../../model/declaration.ts";
 import { signature } from "../../model/signature.ts";
 import { sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
@@ -11,7 +12,7 @@ const INPUT = z.strictObject({
   query: z.string().min(1).max(2_000),
   limit: z.number().int().min(1).max(50).optional(),
   server: z.string().max(64).optional(),
-  detail: z.enum(["signature", "schema"]).optional(),
+  detail: z.enum(["signature", "types", "schema"]).optional(),
 });
 
 const BUDGET_TOKENS = 2_000;
@@ -28,7 +29,7 @@ export const searchTools: GatewayTool = {
         query: { type: "string" },
         limit: { type: "integer" },
         server: { type: "string" },
-        detail: { type: "string", enum: ["signature", "schema"] },
+        detail: { type: "string", enum: ["signature", "types", "schema"] },
       },
       required: ["query"],
     },
@@ -43,8 +44,16 @@ export const searchTools: GatewayTool = {
   },
 };
 
-function render(found: Found, detail: "signature" | "schema"): string {
-  const lines = found.tools.map(({ tool }) => detail === "schema" ? schemaText(tool) : signature(tool));
+type Detail = NonNullable<z.infer<typeof INPUT>["detail"]>;
+
+const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
+  signature,
+  types: (tool) => declarations([tool]),
+  schema: schemaText,
+};
+
+function render(found: Found, detail: Detail): string {
+  const lines = found.tools.map(({ tool }) => RENDER[detail](tool));
   const shown: string[] = [];
   let spent = 0;
   for (const line of lines) {
@@ -54,10 +63,17 @@ function render(found: Found, detail: "signature" | "schema"): string {
   }
   const cutOff = lines.length - shown.length;
   return [
-    ...shown.length ? shown : ["No tool fits. Say it with other words, or name the service or the object it is about."],
+    ...shown.length ? shown : [nothingFits(found)],
     ...cutOff ? [`(${cutOff} more did not fit; ask with a smaller limit or a narrower query)`] : [],
     ...found.notes,
   ].join("\n");
+}
+
+function nothingFits({ nearest }: Found): string {
+  const names = nearest.length
+    ? ` (What came nearest, probably not it: ${nearest.map(({ tool }) => tool.id).join(", ")})`
+    : "";
+  return `No tool fits. Say it with other words, or name the service or the object it is about.${names}`;
 }
 
 function schemaText(tool: Tool): string {

@@ -1,0 +1,135 @@
+import type { LexicalIndex } from "./bm25.ts";
+import type { Names } from "./named.ts";
+import type { Query } from "./query.ts";
+import type { Similarity } from "./semantic.ts";
+import type { Scores } from "./store.ts";
+
+/** How each tool fits a query by the words they share. */
+export interface ByWords {
+  readonly scores: Float32Array;
+  /** How many different words the query has. */
+  readonly terms: number;
+  /** From 0 to 1: how much of what the query says a tool says too. */
+  coverageOf(tool: number): number;
+}
+
+export function scoreWords(index: LexicalIndex, { terms }: Query): ByWords {
+  const weigh = (some: readonly string[]) => some.reduce((sum, term) => sum + index.weight(term), 0);
+  const total = weigh(terms) || 1;
+  return {
+    scores: index.score(terms),
+    terms: terms.length,
+    coverageOf: (tool) => weigh(terms.filter((term) => index.has(tool, term))) / total,
+  };
+}
+
+/** How much words count against meaning: little where the best tool shares few of them, more where it shares most. */
+const WORDS_AT_LEAST = 0.2;
+const WORDS_AT_MOST = 0.4;
+/** How much the nearest step of a request counts against the whole of it. */
+const STEP_SHARE = 0.5;
+
+/** Joins both orders into one: every score is measured by how far it stands out among all tools. */
+export function fuse(words: ByWords, meaning: Similarity): Float32Array {
+  const byWords = standardise(words.scores);
+  if (meaning.kind === "unavailable") return byWords;
+  const best = words.scores.reduce((top, score, i) => score > words.scores[top]! ? i : top, 0);
+  const share = WORDS_AT_LEAST + (WORDS_AT_MOST - WORDS_AT_LEAST) * words.coverageOf(best);
+  const byMeaning = standardise(nearness(meaning.tools));
+  // A tool without a vector yet goes by its words alone.
+  return byWords.map((score, i) => share * score + (1 - share) * (Number.isNaN(byMeaning[i]) ? score : byMeaning[i]!));
+}
+
+/** How near each text is to a request: to all of it, and to the step it fits best. */
+function nearness({ whole, step }: Scores): Float32Array {
+  return step ? whole.map((score, i) => score + STEP_SHARE * (step[i]! - score)) : whole;
+}
+
+/** Scores as distances from the mean in standard deviations; what has no score keeps none. */
+function standardise(scores: Float32Array): Float32Array {
+  let [count, sum, squares] = [0, 0, 0];
+  for (const score of scores) {
+    if (Number.isNaN(score)) continue;
+    count++;
+    sum += score;
+    squares += score * score;
+  }
+  const mean = sum / (count || 1);
+  const spread = Math.sqrt(Math.max(0, squares / (count || 1) - mean * mean)) || 1;
+  return scores.map((score) => (score - mean) / spread);
+}
+
+export interface RankRequest {
+  readonly words: ByWords;
+  readonly meaning: Similarity;
+  readonly names: Names;
+  readonly limit: number;
+}
+
+export interface Ranked {
+  readonly index: number;
+  /** From 0 to 1. */
+  readonly score: number;
+}
+
+export interface RankResult {
+  readonly best: readonly Ranked[];
+  /** Whether the best of them can be what was asked for. */
+  readonly fits: boolean;
+}
+
+/** The best tools: those that are named, then the others by how well they fit. */
+export function rank(request: RankRequest): RankResult {
+  const { words, meaning, names, limit } = request;
+  const fused = fuse(words, meaning);
+  const order = [...fused.keys()].sort((a, b) =>
+    (names.named.get(b) ?? 0) - (names.named.get(a) ?? 0) || fused[b]! - fused[a]! || a - b
+  );
+  const best = order.slice(0, limit);
+  // Whoever says a tool's name sees it, at the end if need be.
+  const left = names.mentioned.filter((index) => !best.includes(index)).slice(0, Math.floor(limit / 2));
+  const shown = [...best.slice(0, limit - left.length), ...left];
+  return {
+    best: shown.map((index) => ({ index, score: names.named.has(index) ? 1 : asShare(fused[index]!) })),
+    fits: names.named.size > 0 || canServe(request, order[0]!),
+  };
+}
+
+/** Three deviations above the usual is as likely right as wrong; far above it is nearly sure. */
+function asShare(standing: number): number {
+  return 1 / (1 + Math.exp(3 - standing));
+}
+
+/** The weights of what speaks for a tool, against what the world's tools would have to say. */
+const WORLD = 0.55;
+const COVERAGE = 0.25;
+/** The longer a request, the less of it any tool's text resembles. */
+const PER_TERM = 0.03;
+const MAX_TERMS = 10;
+/** The nearest of many tools that have nothing to do with a request is nearer than the nearest of few. */
+const SPREAD = 0.1;
+const USUAL = 3.72;
+const ENOUGH = 0.355;
+/** Without meaning there is only this: how much of the request the best tool says too. */
+const WORDS_ENOUGH = 0.2;
+
+function canServe({ words, meaning }: RankRequest, best: number): boolean {
+  const coverage = words.coverageOf(best);
+  if (meaning.kind === "unavailable") return coverage >= WORDS_ENOUGH;
+  const near = highest(nearness(meaning.tools));
+  const elsewhere = highest(nearness(meaning.world));
+  const ofMany = SPREAD * (USUAL - Math.sqrt(2 * Math.log(words.scores.length)));
+  const evidence = near - WORLD * elsewhere + COVERAGE * coverage + PER_TERM * Math.min(words.terms, MAX_TERMS) +
+    ofMany;
+  // While vectors are still missing, nobody can say that nothing fits.
+  return evidence >= ENOUGH || (meaning.missing > 0 && coverage >= WORDS_ENOUGH);
+}
+
+function highest(scores: Float32Array): number {
+  return scores.reduce((top, score) => score > top ? score : top, 0);
+}
+
+/** The places of the highest scores above nothing. */
+export function bestOf(scores: Float32Array, count: number): number[] {
+  return [...scores.keys()].filter((i) => scores[i]! > 0).sort((a, b) => scores[b]! - scores[a]!).slice(0, count);
+}

@@ -1,0 +1,83 @@
+import type { Database } from "../db/database.ts";
+import type { Tool } from "../model/tool.ts";
+import { buildLexicalIndex, type LexicalIndex } from "./bm25.ts";
+import { createNameFinder, type Names } from "./named.ts";
+import { readQuery } from "./query.ts";
+import { bestOf, rank, scoreWords } from "./rank.ts";
+import type { ToolSearch } from "./search_port.ts";
+import { createSemantic } from "./semantic.ts";
+import { lexicalTerms, type ToolText, toolText } from "./tool_text.ts";
+import { terms } from "./words.ts";
+
+/** What is kept ready for one set of tools. */
+interface Prepared {
+  readonly tools: readonly Tool[];
+  readonly texts: readonly ToolText[];
+  readonly lexical: LexicalIndex;
+  readonly namesIn: (query: string) => Names;
+}
+
+/** How many tools are named when none of them fits. */
+const NEAREST = 5;
+/** Sessions see different sets of tools; the last few stay ready. */
+const KEPT_SETS = 8;
+/** The best by words whose meaning is looked at in any case, in sets too large to look at all. */
+const BEST_BY_WORDS = 300;
+/** A word in this many tools at most is nobody's everyday word. */
+const RARE = 2;
+
+export function createToolSearch(
+  { database, models }: { database: Promise<Database | undefined>; models: string },
+): ToolSearch {
+  const semantic = createSemantic({ database, models });
+  const kept: Prepared[] = [];
+
+  function prepared(tools: readonly Tool[]): Prepared {
+    const at = kept.findIndex((set) => isSame(set.tools, tools));
+    const set = at < 0 ? build(tools) : kept.splice(at, 1)[0]!;
+    kept.unshift(set);
+    if (kept.length > KEPT_SETS) kept.pop();
+    return set;
+  }
+
+  return {
+    configure: semantic.configure,
+    prepare(tools) {
+      semantic.index(tools.map(toolText));
+      semantic.warm();
+    },
+    async search(tools, query, limit) {
+      if (tools.length === 0) return { hits: [], nearest: [] };
+      const { texts, lexical, namesIn } = prepared(tools);
+      const read = readQuery(query);
+      const words = scoreWords(lexical, read);
+      const meaning = await semantic.similar(read, texts, bestOf(words.scores, BEST_BY_WORDS));
+      if (meaning.kind === "unavailable" || meaning.missing > 0) semantic.index(texts);
+      const { best, fits } = rank({ words, meaning, names: namesIn(query), limit });
+      const note = meaning.kind === "unavailable"
+        ? `(searched by words only: ${meaning.why})`
+        : meaning.missing > 0
+        ? `(${meaning.missing} of ${tools.length} tools are still being read and were searched by words only)`
+        : undefined;
+      const hits = best.map(({ index, score }) => ({ tool: tools[index]!, score }));
+      return { hits: fits ? hits : [], nearest: fits ? [] : hits.slice(0, NEAREST), ...note && { note } };
+    },
+    settled: semantic.settled,
+    status: (tools) => semantic.status(tools.map(toolText)),
+    close: semantic.close,
+  };
+}
+
+function build(tools: readonly Tool[]): Prepared {
+  const lexical = buildLexicalIndex(tools.map(lexicalTerms));
+  return {
+    tools: [...tools],
+    texts: tools.map(toolText),
+    lexical,
+    namesIn: createNameFinder(tools, (word) => terms(word).every((term) => lexical.count(term) <= RARE)),
+  };
+}
+
+function isSame(a: readonly Tool[], b: readonly Tool[]): boolean {
+  return a.length === b.length && a.every((tool, i) => tool === b[i]);
+}

@@ -1,0 +1,175 @@
+import type { Database } from "../db/database.ts";
+
+/** How similar texts are to a request, in the order they were asked for; NaN where one was not looked at. */
+export interface Scores {
+  readonly whole: Float32Array;
+  /** To the step of the request that a text is nearest to; none where the request has no steps. */
+  readonly step?: Float32Array;
+}
+
+/** The vectors of tool texts, kept by pgvector. */
+export interface VectorStore {
+  /** Which model answers queries, from one start to the next. */
+  servingModel(): Promise<ServingModel | undefined>;
+  setServingModel(serving: ServingModel): Promise<void>;
+  /** The row ids of everything embedded with a model, by hash. */
+  idsOf(model: string): Promise<Map<string, number>>;
+  save(model: string, vectors: readonly { hash: string; vector: Float32Array }[]): Promise<Map<string, number>>;
+  /** Scores for `ids`. In large sets: for the nearest, for those in `also`, and for a sample that shows what is usual. */
+  score(request: ScoreRequest): Promise<Scores>;
+  /** Marks texts as still in use and forgets those that nobody has used for long. */
+  prune(model: string, used: readonly number[]): Promise<void>;
+  /** Tells the database what it holds: without that it takes a slower way to it. */
+  takeStock(): Promise<void>;
+  forgetOtherModels(model: string): Promise<void>;
+}
+
+export interface ServingModel {
+  readonly model: string;
+  readonly dimension: number;
+}
+
+export interface ScoreRequest extends ServingModel {
+  readonly ids: readonly number[];
+  readonly whole: Float32Array;
+  readonly steps: readonly Float32Array[];
+  readonly also: readonly number[];
+}
+
+/** Below this a scan of everything is faster than an index, and exact. */
+export const EXACT_BELOW = 10_000;
+const NEIGHBOURS = 300;
+const SAMPLE = 1_000;
+const KEPT_DAYS = 30;
+const ANALYZE = "analyze tool_embedding";
+
+export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): VectorStore {
+  const indexed = new Set<string>();
+
+  /** The index for large sets; made once, kept up by every insert. */
+  async function ensureIndex({ model, dimension }: ServingModel): Promise<void> {
+    if (indexed.has(model)) return;
+    const name = `tool_embedding_${indexName(model)}`;
+    await db.exec(
+      `create index if not exists ${name} on tool_embedding
+       using hnsw ((embedding::vector(${dimension})) vector_cosine_ops) with (m = 16, ef_construction = 64)
+       where model = ${literal(model)}`,
+    );
+    await db.exec(ANALYZE);
+    indexed.add(model);
+  }
+
+  /** Scores in one array each: a row of the result per tool would cost five times as much. */
+  async function scan({ whole, steps }: ScoreRequest, where: string, parameter: unknown): Promise<Scanned> {
+    const similarity = (i: number) => `-(embedding <#> $${i + 2}::vector)`;
+    const best = steps.map((_, i) => similarity(i + 1));
+    const [row] = await db.query<Record<"ids" | "whole" | "step", ArrayLike<number> | null>>(
+      `select array_agg(id) as ids, array_agg((${similarity(0)})::real) as whole,
+         ${best.length ? `array_agg(greatest(${best.join(", ")})::real)` : "null"} as step
+       from tool_embedding where ${where}`,
+      [parameter, ...[whole, ...steps].map(vectorText)],
+    );
+    return { ids: row?.ids ?? [], whole: row?.whole ?? [], ...best.length && { step: row?.step ?? [] } };
+  }
+
+  async function nearest({ model, dimension }: ServingModel, vector: Float32Array): Promise<number[]> {
+    const rows = await db.transaction(async (tx) => {
+      await tx.exec(`set local hnsw.ef_search = ${NEIGHBOURS}`);
+      return await tx.query<{ id: number }>(
+        `select id from tool_embedding where model = ${literal(model)}
+         order by embedding::vector(${dimension}) <=> $1::vector(${dimension}) limit ${NEIGHBOURS}`,
+        [vectorText(vector)],
+      );
+    });
+    return rows.map(({ id }) => id);
+  }
+
+  async function candidates(request: ScoreRequest): Promise<number[]> {
+    await ensureIndex(request);
+    const near = await Promise.all([request.whole, ...request.steps].map((vector) => nearest(request, vector)));
+    const every = Math.max(1, Math.floor(request.ids.length / SAMPLE));
+    const sample = request.ids.filter((_, i) => i % every === 0);
+    return [...new Set([...near.flat(), ...request.also, ...sample])];
+  }
+
+  return {
+    async servingModel() {
+      const [row] = await db.query<{ value: ServingModel }>(
+        "select value from config_metadata where key = 'embeddings'",
+      );
+      return row?.value;
+    },
+    async setServingModel({ model, dimension }) {
+      await db.query(
+        "insert into config_metadata values ('embeddings', $1) on conflict (key) do update set value = $1",
+        [{ model, dimension }],
+      );
+    },
+    async idsOf(model) {
+      const rows = await db.query<{ id: number; hash: string }>(
+        "select id, hash from tool_embedding where model = $1",
+        [model],
+      );
+      return new Map(rows.map(({ id, hash }) => [hash, id]));
+    },
+    async save(model, vectors) {
+      const rows = await db.query<{ id: number; hash: string }>(
+        `insert into tool_embedding (model, hash, embedding)
+         select $1, hash, embedding::vector from unnest($2::text[], $3::text[]) as t(hash, embedding)
+         on conflict (model, hash) do update set used_on = current_date
+         returning id, hash`,
+        [model, vectors.map(({ hash }) => hash), vectors.map(({ vector }) => vectorText(vector))],
+      );
+      return new Map(rows.map(({ id, hash }) => [hash, id]));
+    },
+    async score(request) {
+      const { model, ids } = request;
+      const found = ids.length < exactBelow
+        ? await scan(request, "model = $1", model)
+        : await scan(request, "id = any($1::int[])", await candidates(request));
+      // Rows come back in the order of the table.
+      const at = new Map(Array.from(found.ids, (id, i) => [id, i]));
+      const align = (scores: ArrayLike<number>) => Float32Array.from(ids, (id) => scores[at.get(id) ?? -1] ?? NaN);
+      return { whole: align(found.whole), ...found.step && { step: align(found.step) } };
+    },
+    async prune(model, used) {
+      await db.query(
+        "update tool_embedding set used_on = current_date where used_on < current_date and id = any($1::int[])",
+        [used],
+      );
+      await db.query(
+        "delete from tool_embedding where model = $1 and used_on < current_date - $2::int",
+        [model, KEPT_DAYS],
+      );
+    },
+    takeStock: () => db.exec(ANALYZE),
+    async forgetOtherModels(model) {
+      await db.query("delete from tool_embedding where model <> $1", [model]);
+      const stale = await db.query<{ indexname: string }>(
+        "select indexname from pg_indexes where tablename = 'tool_embedding' and indexdef like '%hnsw%'",
+      );
+      for (const { indexname } of stale) {
+        if (indexname !== `tool_embedding_${indexName(model)}`) await db.exec(`drop index "${indexname}"`);
+      }
+    },
+  };
+}
+
+interface Scanned {
+  readonly ids: ArrayLike<number>;
+  readonly whole: ArrayLike<number>;
+  readonly step?: ArrayLike<number>;
+}
+
+function vectorText(vector: Float32Array): string {
+  return `[${vector.join()}]`;
+}
+
+/** Model names come from the configuration; in an index definition there is no place for a parameter. */
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function indexName(model: string): string {
+  return model.toLowerCase().replace(/[^a-z0-9]+/g, "_").slice(-40);
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { isObject } from "../model/json.ts";
+import type { Tool } from "../model/tool.ts";
+import type { WeightedTerms } from "./bm25.ts";
+import { splitWords, terms } from "./words.ts";
+
+/** Texts that become one vector together, each with its weight. */
+export type Blend = readonly { readonly text: string; readonly weight: number }[];
+
+/** What a tool's vector is made of. */
+export interface ToolText {
+  /** Over everything that decides the vector: equal hash, equal vector. */
+  readonly hash: string;
+  readonly parts: Blend;
+}
+
+/** Longer descriptions say little more, and every word costs time. */
+const DESCRIPTION_LENGTH = 600;
+const LEXICAL_LENGTH = 2_000;
+
+const cache = new WeakMap<Tool, ToolText>();
+
+/** The texts of a tool: what it does and takes, its gist, and its name, so that a long text does not bury what it is. */
+export function toolText(tool: Tool): ToolText {
+  const cached = cache.get(tool);
+  if (cached) return cached;
+  const name = spoken(tool.name);
+  const parameters = parametersOf(tool).map(([key]) => spoken(key)).join(", ");
+  const description = tool.description.slice(0, DESCRIPTION_LENGTH) || tool.title || name;
+  const made = textOf([
+    { text: `${description}${parameters && ` Parameters: ${parameters}`}`, weight: 1 },
+    { text: `${name}. ${firstSentence(tool.description)}`, weight: 0.75 },
+    { text: name, weight: 0.4 },
+  ]);
+  cache.set(tool, made);
+  return made;
+}
+
+/** A phrase that stands for itself. */
+export function phraseText(phrase: string): ToolText {
+  return textOf([{ text: phrase, weight: 1 }]);
+}
+
+function textOf(parts: Blend): ToolText {
+  return Object.freeze({ hash: createHash("sha256").update(JSON.stringify(parts)).digest("hex"), parts });
+}
+
+/** The terms of a tool, each with the weight of its place. */
+export function lexicalTerms(tool: Tool): WeightedTerms {
+  const weighted = (text: string, weight: number) => terms(text).map((term) => [term, weight] as const);
+  return [
+    ...weighted(`${tool.name} ${tool.title ?? ""}`, 2),
+    ...weighted(tool.server.split("/").at(-1)!, 0.5),
+    ...weighted(tool.description.slice(0, LEXICAL_LENGTH), 1),
+    ...parametersOf(tool).flatMap(([name, schema]) => [
+      ...weighted(name, 0.5),
+      ...weighted(isObject(schema) && typeof schema.description === "string" ? schema.description : "", 0.3),
+    ]),
+  ];
+}
+
+function parametersOf({ inputSchema }: Tool): [string, unknown][] {
+  return Object.entries(isObject(inputSchema.properties) ? inputSchema.properties : {});
+}
+
+/** That it is a tool says nothing about one. */
+const EMPTY = /^(tools?|api|mcp)$/i;
+
+function spoken(name: string): string {
+  return splitWords(name).filter((word) => !EMPTY.test(word)).join(" ") || name;
+}
+
+function firstSentence(text: string): string {
+  return text.split(/(?<=[.!?])\s+|\n+/).map((sentence) => sentence.trim()).find(({ length }) => length > 8) ?? "";
+}

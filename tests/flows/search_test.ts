@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
+import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { MODEL, startHub, WIDTH } from "../fixtures/hub.ts";
+
+const object = (properties: Record<string, unknown> = {}) => ({ type: "object", properties });
+const OFFICE = [
+  {
+    name: "schedule_meeting",
+    description: "Puts an appointment into the calendar and invites people.",
+    inputSchema: { ...object({ title: { type: "string" }, day: { type: "string" } }), required: ["title"] },
+  },
+  {
+    name: "send_mail",
+    description: "Delivers a letter electronically to one or more addresses.",
+    inputSchema: object({
+      to: { type: "array", items: { type: "string" } },
+      priority: { enum: ["low", "high"], default: "low", description: "How urgent it is" },
+    }),
+  },
+  {
+    name: "archive",
+    description: "Moves finished documents to the long term store.",
+    inputSchema: object({ path: { type: "string" } }),
+  },
+  { name: "get_stock_quote", inputSchema: object({ ticker_symbol: { type: "string" } }) },
+  { name: "x1", inputSchema: object({ invoice_number: {}, vat_rate: {} }) },
+];
+const GARDEN = [
+  { name: "water_plants", description: "Opens the valve of the sprinkler for some minutes.", inputSchema: object() },
+  { name: "office_light", description: "Switches the lamp in the shed.", inputSchema: object() },
+];
+
+/** A home with two servers whose tools are in files. */
+async function searchHome(more: Record<string, unknown> = {}): Promise<TestHome & { list(name: string): string }> {
+  const lists = await Deno.makeTempDir({ prefix: "ac-lists-" });
+  const list = (name: string) => `${lists}/${name}.json`;
+  await Deno.writeTextFile(list("office"), JSON.stringify(OFFICE));
+  await Deno.writeTextFile(list("garden"), JSON.stringify(GARDEN));
+  const servers = Object.fromEntries(["office", "garden"].map((name) => [name, testServer("listed", list(name))]));
+  const home = await createTestHome({ servers, ...more });
+  return {
+    ...home,
+    list,
+    async [Symbol.asyncDispose]() {
+      await home[Symbol.asyncDispose]();
+      await Deno.remove(lists, { recursive: true });
+    },
+  };
+}
+
+const find = async (client: RawClient, query: string, more: Record<string, unknown> = {}) =>
+  textOf(await client.call("search_tools", { query, ...more }));
+const ids = (answer: string) => answer.split("\n").flatMap((line) => /^[\w-]+:[\w-]+(?=\()/.exec(line)?.[0] ?? []);
+
+/** Waits until every tool has its vector. */
+async function learnt(home: TestHome): Promise<void> {
+  const { code, stdout } = await home.run(["index", "--json"]);
+  assert.equal(code, 0, stdout);
+}
+
+Deno.test("tools are found by what they mean, without a shared word", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  assert.equal(
+    ids(await find(client, "book a conversation with my colleagues on Tuesday"))[0],
+    "office:schedule_meeting",
+  );
+  assert.equal(ids(await find(client, "email the customer"))[0], "office:send_mail");
+  assert.equal(ids(await find(client, "give the flowers something to drink"))[0], "garden:water_plants");
+});
+
+Deno.test("tools without a description are found by their names and parameters", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  assert.equal(ids(await find(client, "current share price of a listed company"))[0], "office:get_stock_quote");
+  assert.equal(ids(await find(client, "vat rate of an invoice"))[0], "office:x1");
+});
+
+Deno.test("a tool that is named is in the answer, whatever else fits better", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  for (
+    const query of ["garden:office_light", "office_light", "Office Light", "please use office_light to do the thing"]
+  ) {
+    assert.equal(ids(await find(client, query))[0], "garden:office_light", query);
+  }
+  assert.equal(ids(await find(client, "use archive on the mail that schedules meetings"))[0], "office:archive");
+  const mentioned = ids(await find(client, "send mail about the archive to the office", { limit: 2 }));
+  assert.deepEqual(mentioned, ["office:send_mail", "office:archive"]);
+});
+
+Deno.test("the words of a server's name do not crowd out what its tools do", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  assert.equal(ids(await find(client, "switch the lamp in the office"))[0], "garden:office_light");
+  assert.equal(ids(await find(client, "in the office, water the plants"))[0], "garden:water_plants");
+});
+
+Deno.test("a request that no tool can serve is told so, with what came nearest", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  for (const query of ["order a pizza", "translate a poem into Finnish", "track a parcel", "tune a guitar"]) {
+    const answer = await find(client, query);
+    assert.match(answer, /^No tool fits\. Say it with other words/, query);
+    assert.deepEqual(ids(answer), []);
+    assert.match(answer, /nearest, probably not it: \w+:\w+/);
+  }
+  const { stdout } = await home.run(["search", "order a pizza", "--json"]);
+  assert.deepEqual(JSON.parse(stdout).tools, []);
+});
+
+Deno.test("detail gives signatures, declarations or schemas, and a narrow budget says what it left out", async () => {
+  await using home = await searchHome();
+  await using client = await connectClient(home);
+  await learnt(home);
+  const signature = await find(client, "send_mail", { limit: 1 });
+  assert.match(
+    signature,
+    /^office:send_mail\(to\?: string\[\], priority\?: "low"\|"high" = "low"\) — Delivers a letter/,
+  );
+  const types = await find(client, "send_mail", { limit: 1, detail: "types" });
+  assert.match(types, /declare const office: \{\n {2}\/\*\* Delivers.*\*\/\n {2}send_mail\(input\?: \{/);
+  assert.match(types, /\/\*\* How urgent it is Default: "low"\. \*\/\n {4}priority\?: "low" \| "high";/);
+  const schema = JSON.parse((await find(client, "send_mail", { limit: 1, detail: "schema" })).split("\n")[0]!);
+  assert.deepEqual(schema.inputSchema, OFFICE[1]!.inputSchema);
+});
+
+Deno.test("a tool that changes is found anew, one that is removed disappears, and both survive a restart", async () => {
+  await using home = await searchHome();
+  {
+    await using client = await connectClient(home);
+    await learnt(home);
+    assert.deepEqual(ids(await find(client, "give the flowers something to drink")).slice(0, 1), [
+      "garden:water_plants",
+    ]);
+    const changed = [{ name: "mow", description: "Cuts the grass of the lawn.", inputSchema: object() }, GARDEN[1]];
+    await Deno.writeTextFile(home.list("garden"), JSON.stringify(changed));
+    await client.use("garden:office_light");
+    await until(
+      "the new tool is found by meaning",
+      async () => ids(await find(client, "trim the turf"))[0] === "garden:mow",
+      10_000,
+    );
+    assert.ok(!ids(await find(client, "give the flowers something to drink")).includes("garden:water_plants"));
+  }
+  assert.equal((await home.run(["engine", "stop"])).code, 0);
+  await using client = await connectClient(home);
+  assert.equal(ids(await find(client, "trim the turf"))[0], "garden:mow");
+  const status = JSON.parse((await home.run(["status", "--json"])).stdout);
+  assert.deepEqual([status.search.indexed, status.search.tools, status.search.dimension], [7, 7, 384]);
+  assert.equal(status.search.model, "all-MiniLM-L6-v2");
+});
+
+Deno.test("without a usable model search goes by words and says so", async () => {
+  await using home = await searchHome({ embeddings: { model: "nobody/nothing", hub: "http://127.0.0.1:9" } });
+  await using client = await connectClient(home);
+  const answer = await find(client, "sprinkler valve");
+  assert.equal(ids(answer)[0], "garden:water_plants");
+  await until(
+    "the reason is told",
+    async () =>
+      /searched by words only: Cannot get the model nobody\/nothing/.test(await find(client, "sprinkler valve")),
+    15_000,
+  );
+  assert.match(await find(client, "zebra"), /^No tool fits/);
+  const { code, stdout } = await home.run(["status"]);
+  assert.equal(code, 1);
+  assert.match(stdout, /Search goes by words only: Cannot get the model nobody\/nothing from http:\/\/127\.0\.0\.1:9/);
+});
+
+Deno.test("another model takes over when its index is complete; until then the old one serves", async () => {
+  await using hub = await startHub();
+  await using home = await searchHome();
+  // A folder of its own: the models of all test homes are shared otherwise.
+  await Deno.remove(`${home.dir}/models`);
+  {
+    await using client = await connectClient(home);
+    await learnt(home);
+    assert.equal(ids(await find(client, "give the flowers something to drink"))[0], "garden:water_plants");
+  }
+  const config = await Deno.readTextFile(`${home.dir}/config.yaml`);
+  const use = (url: string) =>
+    Deno.writeTextFile(`${home.dir}/config.yaml`, `${config}embeddings: { model: ${MODEL}, hub: "${url}" }\n`);
+  await use("http://127.0.0.1:9");
+  await using client = await connectClient(home);
+  assert.equal(
+    ids(await find(client, "give the flowers something to drink"))[0],
+    "garden:water_plants",
+    "the old model serves",
+  );
+  const waiting = await home.run(["index"]);
+  assert.equal(waiting.code, 1);
+  assert.match(waiting.stdout, /Cannot get the model tests\/tiny-bert/);
+  assert.match((await home.run(["status"])).stdout, /Search stays with all-MiniLM-L6-v2: Cannot get the model/);
+  await use(hub.url);
+  const { code, stdout } = await home.run(["index", "--json"]);
+  assert.equal(code, 0, stdout);
+  const status = JSON.parse((await home.run(["status", "--json"])).stdout).search;
+  assert.deepEqual([status.model, status.dimension, status.indexed, status.next], [MODEL, WIDTH, 7, null]);
+  assert.match(await find(client, "water_plants"), /garden:water_plants/);
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/pglite.ts";
+import { createVectorStore } from "../../src/vector/store.ts";
+
+async function withDatabase(test: (db: Database) => Promise<void>): Promise<void> {
+  const dir = await Deno.makeTempDir({ prefix: "ac-store-" });
+  const db = await openDatabase(`${dir}/data`);
+  try {
+    await test(db);
+  } finally {
+    await db.close();
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+/** A direction of length one, the same for the same seed. */
+function direction(seed: number, dimension = 16): Float32Array {
+  const raw = Float32Array.from({ length: dimension }, (_, i) => Math.sin((seed + 1) * (i + 1) * 1.7));
+  const length = Math.hypot(...raw);
+  return raw.map((value) => value / length);
+}
+
+const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+
+Deno.test("scores are the cosines, in the order that was asked for", () =>
+  withDatabase(async (db) => {
+    const store = createVectorStore(db);
+    const all = Array.from({ length: 40 }, (_, i) => ({ hash: `h${i}`, vector: direction(i) }));
+    const ids = await store.save("m", all);
+    await store.save("other", [{ hash: "h0", vector: direction(99, 8) }]);
+    assert.deepEqual(await store.idsOf("m"), ids);
+    const wanted = ["h7", "h3", "h21"];
+    const [a, b, c] = [direction(100), direction(200), direction(300)];
+    const request = { model: "m", dimension: 16, ids: wanted.map((hash) => ids.get(hash)!), whole: a, also: [] };
+    const vectors = wanted.map((hash) => all.find((row) => row.hash === hash)!.vector);
+    const near = (scores: Float32Array | undefined, expected: number[]) =>
+      expected.forEach((value, i) => assert.ok(Math.abs(scores![i]! - value) < 1e-5));
+    const { whole, step } = await store.score({ ...request, steps: [b, c] });
+    near(whole, vectors.map((vector) => dot(a, vector)));
+    near(step, vectors.map((vector) => Math.max(dot(b, vector), dot(c, vector))));
+    assert.equal((await store.score({ ...request, steps: [] })).step, undefined);
+    assert.deepEqual([...(await store.score({ ...request, ids: [-1], steps: [] })).whole], [NaN]);
+  }));
+
+Deno.test("in a large set the index finds the nearest, and what is asked for besides is scored too", () =>
+  withDatabase(async (db) => {
+    const store = createVectorStore(db, 500);
+    const all = Array.from({ length: 3_000 }, (_, i) => ({ hash: `h${i}`, vector: direction(i) }));
+    const saved = await store.save("m", all);
+    const ids = all.map(({ hash }) => saved.get(hash)!);
+    const query = direction(5_000);
+    const exact = all.map(({ vector }) => dot(query, vector));
+    const order = [...exact.keys()].sort((x, y) => exact[y]! - exact[x]!);
+    const far = order.at(-1)!;
+    const request = { model: "m", dimension: 16, ids, whole: query, steps: [], also: [ids[far]!] };
+    const { whole: row } = await store.score(request);
+    const found = order.slice(0, 50).filter((i) => !Number.isNaN(row[i]));
+    assert.ok(found.length >= 48, `${found.length} of the nearest 50`);
+    for (const i of [...found, far]) assert.ok(Math.abs(row[i]! - exact[i]!) < 1e-5);
+    const looked = row.filter((score) => !Number.isNaN(score)).length;
+    assert.ok(looked > 900 && looked < 2_200, `${looked} were looked at: the nearest and a sample`);
+    const plan = await db.query<Record<string, string>>(
+      `explain select id from tool_embedding where model = 'm'
+       order by embedding::vector(16) <=> '[${query.join()}]'::vector(16) limit 10`,
+    );
+    assert.match(JSON.stringify(plan), /Index Scan using tool_embedding_m/);
+    await store.forgetOtherModels("n");
+    assert.equal((await store.idsOf("m")).size, 0);
+    assert.deepEqual(await db.query("select indexname from pg_indexes where indexdef like '%hnsw%'"), []);
+  }));
+
+Deno.test("texts that nobody has used for a month are forgotten, those in use are not", () =>
+  withDatabase(async (db) => {
+    const store = createVectorStore(db);
+    const ids = await store.save("m", [{ hash: "old", vector: direction(1) }, { hash: "used", vector: direction(2) }]);
+    await db.exec("update tool_embedding set used_on = current_date - 40");
+    await store.prune("m", [ids.get("used")!]);
+    assert.deepEqual([...(await store.idsOf("m")).keys()], ["used"]);
+  }));
