@@ -16,7 +16,7 @@ interface Definition {
 const REQUESTS = {
   "add two numbers": "everything",
   "read a text file": "filesystem",
-  "remember something about a person": "memory",
+  "add a person to the knowledge graph": "memory",
 };
 const LOG_LINES = 4_000;
 
