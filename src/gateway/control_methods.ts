@@ -215,6 +215,7 @@ async function embed({ session, progress }: ControlContext): Promise<EmbedReport
   const { search } = open.shared;
   const tools = await toolsInMemory(open);
   search.prepare(tools);
+  search.warm();
   await search.settled((done, of) => progress({ done, of, download: search.status([]).download }));
   const { indexed, model, dimension } = search.status(tools);
   return { indexed, model, dimension };

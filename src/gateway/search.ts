@@ -58,6 +58,7 @@ export async function toolsInMemory(session: Session): Promise<Tool[]> {
 /** Makes ready what the first search will need. */
 export async function warmSearch(session: Session): Promise<void> {
   session.shared.search.prepare(await toolsInMemory(session));
+  session.shared.search.warm();
 }
 
 /** Every tool of the session's servers, with a note for each server that could not be read. */

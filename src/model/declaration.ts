@@ -5,6 +5,7 @@ import type { Tool } from "./tool.ts";
 const DEPTH = 8;
 const DOC_LENGTH = 400;
 const SHOWN_VALUES = 40;
+const LITERAL_LENGTH = 200;
 
 /** Tools as `.d.ts` text: one object per server, one method per tool. */
 export function declarations(tools: readonly Tool[]): string {
@@ -41,7 +42,7 @@ function typeText(type: Type, level: number): string {
     case "name":
       return type.name === "object" ? "Record<string, unknown>" : type.name;
     case "literals": {
-      const shown = type.values.slice(0, SHOWN_VALUES).map((value) => JSON.stringify(value) ?? "unknown");
+      const shown = type.values.slice(0, SHOWN_VALUES).map(literal);
       return (type.values.length > SHOWN_VALUES ? [...shown, "unknown /* and more */"] : shown).join(" | ") || "never";
     }
     case "array":
@@ -60,8 +61,16 @@ function typeText(type: Type, level: number): string {
   }
 }
 
+/** As it is, unless it hides something or is too long to be one. */
+function literal(value: unknown): string {
+  const text = JSON.stringify(value) ?? "unknown";
+  return text.length <= LITERAL_LENGTH && oneLine(text) === text ? text : "string";
+}
+
 function fieldText(field: Field, level: number): string {
-  const preset = field.default === undefined ? "" : `Default: ${JSON.stringify(field.default)}.`;
+  const preset = field.default === undefined
+    ? ""
+    : `Default: ${oneLine(JSON.stringify(field.default), LITERAL_LENGTH)}.`;
   const doc = comment([field.description ?? "", preset].filter(Boolean).join(" "), level);
   const name = `${propertyName(field.name)}${field.isRequired ? "" : "?"}`;
   return `${doc}${"  ".repeat(level)}${name}: ${typeText(field.type, level)};`;
@@ -74,5 +83,5 @@ function comment(text: string, level: number): string {
 }
 
 function propertyName(name: string): string {
-  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(oneLine(name));
+  return /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/.test(name) ? name : JSON.stringify(oneLine(name, 100));
 }

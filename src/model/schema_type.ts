@@ -36,7 +36,7 @@ export function schemaType(schema: JsonObject, depth: number): Type {
   return read(schema, depth);
 
   function read(value: unknown, left: number): Type {
-    if (!isObject(value) || budget-- <= 0 || left < 0) return UNKNOWN;
+    if (budget-- <= 0 || !isObject(value) || left < 0) return UNKNOWN;
     if (typeof value.$ref === "string") return read(resolve(value.$ref, schema), left - 1);
     if (Array.isArray(value.enum)) return { kind: "literals", values: value.enum };
     if ("const" in value) return { kind: "literals", values: [value.const] };

@@ -15,7 +15,7 @@ export type EmbedRequest = { readonly load: LoadRequest } | { readonly segments:
 
 export type EmbedReply =
   | { readonly progress: DownloadProgress }
-  | { readonly ready: { readonly dimension: number } }
+  | { readonly ready: { readonly dimension: number; readonly fingerprint: string } }
   | { readonly failed: string }
   | { readonly encoded: Encoded }
   | { readonly error: string };
@@ -32,7 +32,8 @@ async function answer(request: EmbedRequest): Promise<EmbedReply> {
     const { threads, ...options } = request.load;
     const folder = await prepareModel({ ...options, onProgress: (progress) => port.postMessage({ progress }) });
     encoder = await createEncoder(folder, threads);
-    return { ready: { dimension: (await encoder(["warm up"])).whole.length } };
+    const { whole } = await encoder(["warm up"]);
+    return { ready: { dimension: whole.length, fingerprint: folder.fingerprint } };
   }
   if (!encoder) throw new TypeError("The model is not loaded");
   return { encoded: await encoder(request.segments) };

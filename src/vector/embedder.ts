@@ -7,6 +7,8 @@ import type { DownloadProgress } from "./search_port.ts";
 export interface Embedder {
   readonly model: string;
   readonly dimension: number;
+  /** Which files made it: another fingerprint, other vectors. */
+  readonly fingerprint: string;
   /** Segments are read as one text. A query goes before all indexing that waits. */
   encode(segments: readonly string[], priority: "query" | "index"): Promise<Encoded>;
   close(): void;
@@ -14,6 +16,10 @@ export interface Embedder {
 
 export interface EmbedderOptions extends Omit<LoadRequest, "threads"> {
   readonly onProgress?: (progress: DownloadProgress) => void;
+  /** Ends it, also while it is still being prepared. */
+  readonly signal?: AbortSignal;
+  /** Told when it fails after it was ready. */
+  readonly onDeath?: (error: Error) => void;
 }
 
 interface Job {
@@ -25,9 +31,10 @@ interface Job {
 const THREADS = Math.max(1, Math.min(4, Math.floor(navigator.hardwareConcurrency / 2)));
 
 /** Loads a model in a Worker of its own. */
-export async function startEmbedder({ onProgress, ...request }: EmbedderOptions): Promise<Embedder> {
+export async function startEmbedder(options: EmbedderOptions): Promise<Embedder> {
+  const { onProgress, signal, onDeath, ...request } = options;
   const worker = new Worker(new URL("./embed_worker.ts", import.meta.url), { type: "module", name: "embedder" });
-  const loading = Promise.withResolvers<number>();
+  const loading = Promise.withResolvers<Pick<Embedder, "dimension" | "fingerprint">>();
   const queues = { query: [] as Job[], index: [] as Job[] };
   let current: Job | undefined;
   let dead: Error | undefined;
@@ -39,16 +46,21 @@ export async function startEmbedder({ onProgress, ...request }: EmbedderOptions)
     if (current) post({ segments: current.segments });
   }
   function die(error: Error): void {
-    dead ??= error;
+    if (dead) return;
+    dead = error;
     worker.terminate();
     loading.reject(dead);
     for (const job of [...current ? [current] : [], ...queues.query, ...queues.index]) job.done.reject(dead);
     current = undefined;
     queues.query.length = queues.index.length = 0;
+    signal?.removeEventListener("abort", close);
+    onDeath?.(dead);
   }
+  const close = () => die(new AgentCardsError("MODEL_UNUSABLE", "The model was unloaded"));
+  signal?.addEventListener("abort", close);
   const take = (reply: EmbedReply) => {
     if ("progress" in reply) return onProgress?.(reply.progress);
-    if ("ready" in reply) return loading.resolve(reply.ready.dimension);
+    if ("ready" in reply) return loading.resolve(reply.ready);
     if ("failed" in reply) return die(new AgentCardsError("MODEL_UNUSABLE", reply.failed));
     const job = current;
     current = undefined;
@@ -63,10 +75,10 @@ export async function startEmbedder({ onProgress, ...request }: EmbedderOptions)
   };
 
   post({ load: { ...request, threads: THREADS } });
-  const dimension = await loading.promise;
+  const ready = await loading.promise;
   return {
     model: request.model,
-    dimension,
+    ...ready,
     encode(segments, priority) {
       if (dead) return Promise.reject(dead);
       const job: Job = { segments, done: Promise.withResolvers() };
@@ -74,6 +86,6 @@ export async function startEmbedder({ onProgress, ...request }: EmbedderOptions)
       next();
       return job.done.promise;
     },
-    close: () => die(new AgentCardsError("MODEL_UNUSABLE", "The model was unloaded")),
+    close,
   };
 }

@@ -32,8 +32,9 @@ export function createNameFinder(
     const mentioned = new Set<number>();
     const tokens = query.match(/[`"'(]?[^\s,;`"'()]+[`"')]?/g) ?? [];
     tokens.forEach((token, i) => {
-      const bare = token.replace(/^[`"'(]|[`"')]$/g, "");
-      const matches = byName.get(bare.toLowerCase()) ?? byName.get(bare.replace(/[.?!:]+$/, "").toLowerCase());
+      const inner = token.replace(/^[`"'(]|[`"')]$/g, "");
+      const bare = byName.has(inner.toLowerCase()) ? inner : inner.replace(/[.?!:]+$/, "");
+      const matches = byName.get(bare.toLowerCase());
       if (!matches) return;
       const isPlain = /^\p{L}+$/u.test(bare) && !/\p{Ll}\p{Lu}/u.test(bare);
       const isAnnounced = CUE.test(tokens[i - 1] ?? "") || /^tools?\b/i.test(tokens[i + 1] ?? "");

@@ -87,7 +87,8 @@ export function rank(request: RankRequest): RankResult {
   );
   const best = order.slice(0, limit);
   // Whoever says a tool's name sees it, at the end if need be.
-  const left = names.mentioned.filter((index) => !best.includes(index)).slice(0, Math.floor(limit / 2));
+  const room = Math.max(0, Math.min(limit - names.named.size, Math.ceil(limit / 2)));
+  const left = names.mentioned.filter((index) => !best.includes(index)).slice(0, room);
   const shown = [...best.slice(0, limit - left.length), ...left];
   return {
     best: shown.map((index) => ({ index, score: names.named.has(index) ? 1 : asShare(fused[index]!) })),

@@ -40,27 +40,34 @@ export function createToolSearch(
     return set;
   }
 
+  /** Server by server: what one of them says anew replaces what it said before. */
+  function prepare(tools: readonly Tool[]): void {
+    for (const [server, own] of Map.groupBy(tools, (tool) => tool.server)) semantic.index(server, own.map(toolText));
+  }
+
   return {
     configure: semantic.configure,
-    prepare(tools) {
-      semantic.index(tools.map(toolText));
-      semantic.warm();
-    },
+    warm: semantic.warm,
+    prepare,
     async search(tools, query, limit) {
       if (tools.length === 0) return { hits: [], nearest: [] };
       const { texts, lexical, namesIn } = prepared(tools);
       const read = readQuery(query);
+      const names = namesIn(query);
       const words = scoreWords(lexical, read);
       const meaning = await semantic.similar(read, texts, bestOf(words.scores, BEST_BY_WORDS));
-      if (meaning.kind === "unavailable" || meaning.missing > 0) semantic.index(texts);
-      const { best, fits } = rank({ words, meaning, names: namesIn(query), limit });
+      if (meaning.kind === "unavailable" || meaning.missing > 0) prepare(tools);
+      const { best, fits } = rank({ words, meaning, names, limit });
       const note = meaning.kind === "unavailable"
         ? `(searched by words only: ${meaning.why})`
         : meaning.missing > 0
         ? `(${meaning.missing} of ${tools.length} tools are still being read and were searched by words only)`
         : undefined;
       const hits = best.map(({ index, score }) => ({ tool: tools[index]!, score }));
-      return { hits: fits ? hits : [], nearest: fits ? [] : hits.slice(0, NEAREST), ...note && { note } };
+      if (fits) return { hits, nearest: [], ...note && { note } };
+      const said = names.mentioned.map((index) => tools[index]!);
+      const nearest = [...hits].sort((a, b) => Number(said.includes(b.tool)) - Number(said.includes(a.tool)));
+      return { hits: [], nearest: nearest.slice(0, NEAREST), ...note && { note } };
     },
     settled: semantic.settled,
     status: (tools) => semantic.status(tools.map(toolText)),

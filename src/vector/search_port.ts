@@ -3,7 +3,9 @@ import type { Tool } from "../model/tool.ts";
 /** Finds tools by what they mean, by the words they share with a query, and by their names. */
 export interface ToolSearch {
   configure(config: EmbeddingsConfig): void;
-  /** Loads the model and embeds what is new, in the background. */
+  /** Loads the model in the background, so that the first search need not. */
+  warm(): void;
+  /** Embeds what is new, in the background. Of each server all tools are given, and only those count from now on. */
   prepare(tools: readonly Tool[]): void;
   search(tools: readonly Tool[], query: string, limit: number): Promise<Ranking>;
   /** Resolves when every tool that was prepared is embedded; rejects with what stands in the way. */

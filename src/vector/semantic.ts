@@ -2,8 +2,8 @@ import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { log } from "../telemetry/log.ts";
 import type { Query } from "./query.ts";
-import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";
-import { openShelf, type Shelf } from "./shelf.ts";
+import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
+import { openShelf, RETRY_AFTER_MS, type Shelf } from "./shelf.ts";
 import { createVectorStore, type Scores, type VectorStore } from "./store.ts";
 import type { ToolText } from "./tool_text.ts";
 import { readWorld } from "./world.ts";
@@ -30,8 +30,8 @@ export interface Semantic {
   configure(config: EmbeddingsConfig): void;
   /** Loads the model in the background, so that the first query need not. */
   warm(): void;
-  /** Embeds what is new, in the background. */
-  index(texts: readonly ToolText[]): void;
+  /** Embeds what is new of some source, in the background; what the source said before is no longer wanted. */
+  index(source: string, texts: readonly ToolText[]): void;
   /** Compares a query with texts; in large sets those at the places in `also` are looked at in any case. */
   similar(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity>;
   /** Resolves when nothing is left to embed; rejects with what stands in the way. */
@@ -43,114 +43,150 @@ export interface Semantic {
 const BATCH = 16;
 /** A search waits this long for a model that is being loaded, then goes on without. */
 const PATIENCE_MS = 4_000;
-/** A server that changes its tools without end must not fill the memory. */
-const MAX_WANTED = 50_000;
+const PRUNE_EVERY_MS = 86_400_000;
+/** No row has this id. */
+const NOT_THERE = -1;
 
+/**
+ * One loop does all the work and is the only one to change which shelf serves and which comes next; everybody else
+ * says what is wanted and wakes it.
+ */
 export function createSemantic({ database, models }: SemanticOptions): Semantic {
-  const wanted = new Map<string, ToolText>();
+  const wanted = new Map<string, readonly ToolText[]>();
   const watchers = new Set<() => void>();
   let config: EmbeddingsConfig | undefined;
-  let opening: Promise<void> | undefined;
-  let working: Promise<void> | undefined;
   let store: VectorStore | undefined;
   let world: readonly ToolText[] = [];
   let serving: Shelf | undefined;
   let next: Shelf | undefined;
-  let download: DownloadProgress | null = null;
+  let opened = Promise.withResolvers<void>();
+  let running: Promise<void> | undefined;
+  let isAwaited = false;
+  let isWarm = false;
+  let lastError: unknown;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let prunedAt = -Infinity;
   let isClosed = false;
-  let isPruned = false;
+  opened.promise.catch(() => {});
 
-  const tell = () => watchers.forEach((watcher) => watcher());
-  const doneOn = (shelf: Shelf) => wanted.keys().reduce((count, hash) => count + Number(shelf.ids.has(hash)), 0);
-  const shelfFor = (wish: EmbeddingsConfig, dimension?: number) =>
-    openShelf({
-      ...wish,
-      store: store!,
-      models,
-      ...dimension && { dimension },
-      onDownload(progress) {
-        download = progress;
-        tell();
-      },
-    });
+  /** Each text once: tools of two servers may say the same. */
+  const allWanted = () => [...new Map([...wanted.values()].flat().map((text) => [text.hash, text])).values()];
+  const missingOn = (shelf: Shelf) => allWanted().filter((text) => !shelf.has(text));
 
-  /** Opens the index; the model that served last serves on until another one has caught up. */
-  function open(): Promise<void> {
-    return opening ??= (async () => {
-      const db = await database;
-      if (!db || !config) throw new AgentCardsError("DB_UNUSABLE", "the database is not usable");
-      store = createVectorStore(db);
-      world = await readWorld();
-      const last = await store.servingModel();
-      serving = await shelfFor({ ...config, model: last?.model ?? config.model }, last?.dimension);
-      // With nothing on it there is nothing to serve on with.
-      if (serving.ids.size === 0 && serving.model !== config.model) serving = await shelfFor(config);
-      if (serving.model !== config.model) next = await shelfFor(config);
-    })();
-  }
-
-  function work(): void {
+  function wake(): void {
+    isAwaited = true;
     if (isClosed || !config) return;
-    working ??= embedAll()
-      .catch((error) => log("debug", "indexing stopped", { reason: messageOf(error) }))
-      .finally(() => working = undefined);
+    running ??= loop().finally(() => running = undefined);
   }
 
-  async function embedAll(): Promise<void> {
-    await open();
-    // What serves is kept up to date first: a large model may take its time, or never come.
-    await embedMissing(serving!);
-    if (next) await embedMissing(next).then(promote).catch(() => {});
-    if (!isPruned) {
-      isPruned = true;
-      const used = [...wanted.values(), ...world].flatMap(({ hash }) => serving!.ids.get(hash) ?? []);
-      await store!.prune(serving!.model, used);
+  async function loop(): Promise<void> {
+    clearTimeout(retry);
+    while (isAwaited && !isClosed) {
+      isAwaited = false;
+      lastError = undefined;
+      try {
+        await chooseShelves();
+        opened.resolve();
+        // What serves is kept up to date first: a large model may take its time, or never come.
+        await fill(serving!);
+        if (next) await fill(next).then(promote);
+        await prune();
+      } catch (error) {
+        lastError = error;
+        if (isClosed) break;
+        log("debug", "indexing stopped", { reason: messageOf(error) });
+        if (!serving) {
+          opened.reject(error);
+          opened = Promise.withResolvers();
+          opened.promise.catch(() => {});
+        }
+      }
     }
+    if (lastError && !isClosed) {
+      retry = setTimeout(wake, RETRY_AFTER_MS);
+      Deno.unrefTimer(retry);
+    }
+  }
+
+  /** Opens the shelves that the configuration asks for; the model that served last serves until another has caught up. */
+  async function chooseShelves(): Promise<void> {
+    if (!store) {
+      const db = await database;
+      if (!db) throw new AgentCardsError("DB_UNUSABLE", "the database is not usable");
+      world = await readWorld();
+      store = createVectorStore(db);
+    }
+    const wish = config!;
+    const open = (model: string) => openShelf({ ...wish, model, store: store!, models });
+    serving ??= await open(await store.servingModel() ?? wish.model);
+    // With nothing on it there is nothing to serve on with, and a hub that failed is not asked again.
+    const isUseless = serving.ids.size === 0 && serving.model !== wish.model;
+    const isElsewhere = serving.model === wish.model && serving.hub !== wish.hub && serving.state !== "ready";
+    if (isUseless || isElsewhere) {
+      serving.close();
+      serving = await open(wish.model);
+    }
+    if (next && (next.model !== wish.model || next.hub !== wish.hub || serving.model === wish.model)) {
+      next.close();
+      next = undefined;
+    }
+    if (serving.model !== wish.model) next ??= await open(wish.model);
   }
 
   /** Tools first, then the world; more may be wanted by the time a batch is done. */
-  async function embedMissing(shelf: Shelf): Promise<void> {
-    const isInUse = () => !isClosed && (shelf === serving || shelf === next);
-    const isMissing = ({ hash }: ToolText) => !shelf.ids.has(hash);
+  async function fill(shelf: Shelf): Promise<void> {
+    const isUnwanted = () => isClosed || (shelf === next && shelf.model !== config!.model);
     let added = 0;
-    while (isInUse()) {
-      const tools = [...wanted.values()].filter(isMissing);
-      const batch = (tools.length ? tools : world.filter(isMissing)).slice(0, BATCH);
-      if (batch.length === 0) break;
-      await shelf.add(batch);
-      added += batch.length;
-      tell();
+    try {
+      if (isWarm && shelf === serving) await shelf.load();
+      while (!isUnwanted()) {
+        const tools = missingOn(shelf);
+        const batch = (tools.length ? tools : world.filter((text) => !shelf.has(text))).slice(0, BATCH);
+        if (batch.length === 0) break;
+        await shelf.add(batch);
+        added += batch.length;
+        watchers.forEach((watcher) => watcher());
+      }
+      if (shelf === serving && shelf.state === "ready") await store!.setServingModel(shelf.model);
+    } catch (error) {
+      // The next model can do without the one that serves, if that one is what fails.
+      if (shelf !== serving || !next || isClosed) throw error;
+      lastError = error;
     }
-    if (added && !isClosed) await store!.takeStock();
-    if (shelf === serving && shelf.dimension) await remember(shelf.model, shelf.dimension);
-  }
-
-  let remembered: string | undefined;
-  async function remember(model: string, dimension: number): Promise<void> {
-    if (model !== remembered) await store!.setServingModel({ model, dimension });
-    remembered = model;
+    if (added && !isClosed) await store!.takeStock(shelf.model, shelf.dimension!);
   }
 
   /** The next model has caught up: it serves from now on. */
   async function promote(): Promise<void> {
-    if (!next || isClosed) return;
-    const [old, caughtUp] = [serving, next];
-    await remember(caughtUp.model, (await caughtUp.load()).dimension);
-    [serving, next] = [caughtUp, undefined];
-    old?.close();
-    await store!.forgetOtherModels(caughtUp.model);
-    log("info", "search model changed", { model: caughtUp.model });
+    const shelf = next!;
+    if (isClosed || shelf.model !== config!.model || missingOn(shelf).length > 0) return;
+    await store!.setServingModel(shelf.model);
+    serving!.close();
+    [serving, next, lastError] = [shelf, undefined, undefined];
+    await store!.forgetOtherModels(shelf.model);
+    log("info", "search model changed", { model: shelf.model });
+  }
+
+  async function prune(): Promise<void> {
+    if (isClosed || performance.now() - prunedAt < PRUNE_EVERY_MS) return;
+    prunedAt = performance.now();
+    await serving!.prune([...allWanted(), ...world]);
   }
 
   async function compare(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity> {
-    await open();
+    if (!serving) {
+      wake();
+      await opened.promise;
+    }
     const shelf = serving!;
-    const [{ dimension }, { whole, steps }] = [await shelf.load(), await shelf.encode(query)];
+    const { dimension } = await shelf.load();
+    const { whole, steps } = await shelf.encode(query);
     const ids = [...texts, ...world].map(({ hash }) => shelf.ids.get(hash) ?? NOT_THERE);
     const scores = await store!.score({
       model: shelf.model,
       dimension,
       ids,
+      rows: shelf.ids.size,
       whole,
       steps,
       also: also.map((i) => ids[i]!),
@@ -159,35 +195,25 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       whole: scores.whole.subarray(from, to),
       ...scores.step && { step: scores.step.subarray(from, to) },
     });
-    const missing = ids.slice(0, texts.length).filter((id) => id === NOT_THERE).length;
+    const missing = texts.filter((text) => !shelf.has(text)).length;
     return { kind: "scores", tools: part(0, texts.length), world: part(texts.length), missing };
-  }
-
-  async function change(wish: EmbeddingsConfig): Promise<void> {
-    await opening;
-    next?.close();
-    next = serving?.model === wish.model ? undefined : await shelfFor(wish);
-    await working;
-    work();
   }
 
   return {
     configure(wish) {
-      const previous = config;
+      if (config?.model === wish.model && config.hub === wish.hub) return;
       config = wish;
-      if (!opening || (previous?.model === wish.model && previous.hub === wish.hub)) return;
-      change(wish).catch((error) => log("debug", "model not changed", { reason: messageOf(error) }));
+      // A download that nobody wants any more ends at once.
+      if (next && next.model !== wish.model) next.close();
+      if (serving || running) wake();
     },
     warm() {
-      if (!isClosed && config) open().then(() => serving!.load()).catch(() => {});
+      isWarm = true;
+      wake();
     },
-    index(texts) {
-      for (const text of texts) wanted.set(text.hash, text);
-      for (const hash of wanted.keys()) {
-        if (wanted.size <= MAX_WANTED) break;
-        wanted.delete(hash);
-      }
-      work();
+    index(source, texts) {
+      wanted.set(source, texts);
+      wake();
     },
     async similar(query, texts, also) {
       try {
@@ -197,40 +223,44 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       }
     },
     async settled(onProgress) {
-      await open();
-      const target = next ?? serving!;
-      const watcher = () => onProgress?.(doneOn(target), wanted.size);
+      const target = () => next ?? serving;
+      const left = () => target() ? missingOn(target()!).length : Infinity;
+      const watcher = () => onProgress?.(allWanted().length - left(), allWanted().length);
+      const ticker = setInterval(watcher, 500);
       watchers.add(watcher);
       try {
-        do {
-          work();
-          await working;
-        } while (!isClosed && target.problem === undefined && doneOn(target) < wanted.size);
+        for (let before = Infinity, round = 0; round === 0 || left() < before; round++) {
+          before = left();
+          wake();
+          await running;
+          if (lastError) throw lastError;
+        }
       } finally {
+        clearInterval(ticker);
         watchers.delete(watcher);
       }
-      if (target.problem !== undefined) throw new AgentCardsError("MODEL_UNUSABLE", target.problem);
     },
-    status: (texts) => ({
-      model: serving?.model ?? config?.model ?? "",
-      dimension: serving?.dimension ?? null,
-      state: serving?.state ?? "resting",
-      problem: serving?.problem ?? null,
-      indexed: texts.filter(({ hash }) => serving?.ids.has(hash)).length,
-      next: next && { model: next.model, done: doneOn(next), of: wanted.size, problem: next.problem ?? null } || null,
-      download,
-    }),
+    status(texts) {
+      const done = next ? allWanted().length - missingOn(next).length : 0;
+      return {
+        model: serving?.model ?? config?.model ?? "",
+        dimension: serving?.dimension ?? null,
+        state: serving?.state ?? "resting",
+        problem: serving?.problem ?? null,
+        indexed: texts.filter(({ hash }) => serving?.ids.has(hash)).length,
+        next: next ? { model: next.model, done, of: allWanted().length, problem: next.problem ?? null } : null,
+        download: next?.download ?? serving?.download ?? null,
+      };
+    },
     async close() {
       isClosed = true;
+      clearTimeout(retry);
       serving?.close();
       next?.close();
-      await working;
+      await running;
     },
   };
 }
-
-/** No row has this id. */
-const NOT_THERE = -1;
 
 async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -2,7 +2,7 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { log } from "../telemetry/log.ts";
 import { type Embedder, startEmbedder } from "./embedder.ts";
 import type { Query } from "./query.ts";
-import type { DownloadProgress, EmbeddingsConfig } from "./search_port.ts";
+import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";
 import type { VectorStore } from "./store.ts";
 import type { Blend, ToolText } from "./tool_text.ts";
 import { terms } from "./words.ts";
@@ -11,14 +11,19 @@ import { terms } from "./words.ts";
 export interface Shelf extends EmbeddingsConfig {
   /** The rows of its texts, by hash. */
   readonly ids: ReadonlyMap<string, number>;
-  readonly state: "resting" | "loading" | "ready" | "failed";
+  readonly state: SearchStatus["state"];
   readonly problem: string | undefined;
   readonly dimension: number | undefined;
+  readonly download: DownloadProgress | null;
   load(): Promise<Embedder>;
+  /** Whether a text has a vector, or cannot have one. */
+  has(text: ToolText): boolean;
   /** Embeds texts and keeps their vectors. */
   add(texts: readonly ToolText[]): Promise<void>;
   /** The vectors of a request; the same request costs nothing the second time. */
   encode(query: Query): Promise<EncodedQuery>;
+  /** Forgets texts that nobody uses any more. */
+  prune(used: readonly ToolText[]): Promise<void>;
   close(): void;
 }
 
@@ -31,44 +36,64 @@ export interface EncodedQuery {
 export interface ShelfOptions extends EmbeddingsConfig {
   readonly store: VectorStore;
   readonly models: string;
-  /** As it was when this model served last. */
-  readonly dimension?: number;
-  onDownload(progress: DownloadProgress | null): void;
 }
 
-const RETRY_AFTER_MS = 300_000;
+/** A model that could not be loaded is not tried again for so long. */
+export const RETRY_AFTER_MS = 300_000;
 const CACHED_QUERIES = 500;
 /** Descriptions say what a tool does; said the same way, a request comes closer to them. */
 const LEAD = "an app or tool to";
 const LONG = 3;
 
-export async function openShelf({ model, hub, store, models, ...options }: ShelfOptions): Promise<Shelf> {
+export async function openShelf({ model, hub, store, models }: ShelfOptions): Promise<Shelf> {
   const ids = await store.idsOf(model);
+  const known = await store.factsOf(model);
+  const hopeless = new Set<string>();
   const queries = new Map<string, Promise<EncodedQuery>>();
+  const closing = new AbortController();
   let loading: Promise<Embedder> | undefined;
   let ready: Embedder | undefined;
   let failure: { why: string; at: number } | undefined;
-  let isClosed = false;
+  let download: DownloadProgress | null = null;
+
+  function fail(error: unknown): void {
+    loading = ready = undefined;
+    queries.clear();
+    if (closing.signal.aborted) return;
+    failure = { why: messageOf(error), at: performance.now() };
+    log("warning", "model not usable", { model, reason: failure.why });
+  }
 
   async function start(): Promise<Embedder> {
     try {
-      const embedder = await startEmbedder({ model, hub, root: models, onProgress: options.onDownload });
-      if (isClosed) embedder.close();
-      log("info", "model loaded", { model, dimension: embedder.dimension });
+      const embedder = await startEmbedder({
+        model,
+        hub,
+        root: models,
+        signal: closing.signal,
+        onProgress: (progress) => download = progress,
+        onDeath: fail,
+      });
+      const { dimension, fingerprint } = embedder;
+      if (known && (known.fingerprint !== fingerprint || known.dimension !== dimension)) {
+        // The same name, but other files: what they said does not compare with what these say.
+        ids.clear();
+        await store.forget(model);
+      }
+      await store.setFacts(model, { dimension, fingerprint });
+      log("info", "model loaded", { model, dimension });
       failure = undefined;
       return ready = embedder;
     } catch (error) {
-      loading = undefined;
-      failure = { why: messageOf(error), at: performance.now() };
-      log("warning", "model not loaded", { model, reason: failure.why });
+      fail(error);
       throw error;
     } finally {
-      options.onDownload(null);
+      download = null;
     }
   }
 
   function load(): Promise<Embedder> {
-    if (isClosed) return Promise.reject(new AgentCardsError("ENGINE_BUSY", "The engine is closing down"));
+    if (closing.signal.aborted) return Promise.reject(new AgentCardsError("MODEL_UNUSABLE", "The model was unloaded"));
     const isRecent = failure !== undefined && performance.now() - failure.at < RETRY_AFTER_MS;
     if (isRecent) return Promise.reject(new AgentCardsError("MODEL_UNUSABLE", failure!.why));
     return loading ??= start();
@@ -94,13 +119,25 @@ export async function openShelf({ model, hub, store, models, ...options }: Shelf
       return failure?.why;
     },
     get dimension() {
-      return ready?.dimension ?? options.dimension;
+      return ready?.dimension ?? known?.dimension;
+    },
+    get download() {
+      return download;
     },
     load,
+    has: ({ hash }) => ids.has(hash) || hopeless.has(hash),
     async add(texts) {
       const embedder = await load();
       const rows: { hash: string; vector: Float32Array }[] = [];
-      for (const { hash, parts } of texts) rows.push({ hash, vector: await embedBlend(embedder, parts) });
+      for (const { hash, parts } of texts) {
+        const vector = await embedBlend(embedder, parts).catch((error) => {
+          if (ready !== embedder) throw error;
+          log("warning", "text not embedded", { model, reason: messageOf(error) });
+        });
+        // A text that breaks the model must not keep all others from it.
+        if (vector?.every(Number.isFinite)) rows.push({ hash, vector });
+        else hopeless.add(hash);
+      }
       for (const [hash, id] of await store.save(model, rows)) ids.set(hash, id);
     },
     encode(query) {
@@ -113,10 +150,11 @@ export async function openShelf({ model, hub, store, models, ...options }: Shelf
       if (queries.size > CACHED_QUERIES) queries.delete(queries.keys().next().value!);
       return encoded;
     },
-    close() {
-      isClosed = true;
-      ready?.close();
+    async prune(used) {
+      const gone = await store.prune(model, used.flatMap(({ hash }) => ids.get(hash) ?? []));
+      for (const hash of gone) ids.delete(hash);
     },
+    close: () => closing.abort(),
   };
 }
 

@@ -10,27 +10,35 @@ export interface Scores {
 /** The vectors of tool texts, kept by pgvector. */
 export interface VectorStore {
   /** Which model answers queries, from one start to the next. */
-  servingModel(): Promise<ServingModel | undefined>;
-  setServingModel(serving: ServingModel): Promise<void>;
+  servingModel(): Promise<string | undefined>;
+  setServingModel(model: string): Promise<void>;
+  /** What made the vectors of a model. */
+  factsOf(model: string): Promise<ModelFacts | undefined>;
+  setFacts(model: string, facts: ModelFacts): Promise<void>;
   /** The row ids of everything embedded with a model, by hash. */
   idsOf(model: string): Promise<Map<string, number>>;
   save(model: string, vectors: readonly { hash: string; vector: Float32Array }[]): Promise<Map<string, number>>;
   /** Scores for `ids`. In large sets: for the nearest, for those in `also`, and for a sample that shows what is usual. */
   score(request: ScoreRequest): Promise<Scores>;
-  /** Marks texts as still in use and forgets those that nobody has used for long. */
-  prune(model: string, used: readonly number[]): Promise<void>;
-  /** Tells the database what it holds: without that it takes a slower way to it. */
-  takeStock(): Promise<void>;
+  /** Marks texts as still in use and forgets those that nobody has used for long; gives back their hashes. */
+  prune(model: string, used: readonly number[]): Promise<string[]>;
+  /** After many inserts: tells the database what it holds, without which it takes slower ways, and indexes a large set. */
+  takeStock(model: string, dimension: number): Promise<void>;
+  forget(model: string): Promise<void>;
   forgetOtherModels(model: string): Promise<void>;
 }
 
-export interface ServingModel {
-  readonly model: string;
+export interface ModelFacts {
   readonly dimension: number;
+  readonly fingerprint: string;
 }
 
-export interface ScoreRequest extends ServingModel {
+export interface ScoreRequest {
+  readonly model: string;
+  readonly dimension: number;
   readonly ids: readonly number[];
+  /** How many texts the model has in all. */
+  readonly rows: number;
   readonly whole: Float32Array;
   readonly steps: readonly Float32Array[];
   readonly also: readonly number[];
@@ -41,21 +49,21 @@ export const EXACT_BELOW = 10_000;
 const NEIGHBOURS = 300;
 const SAMPLE = 1_000;
 const KEPT_DAYS = 30;
-const ANALYZE = "analyze tool_embedding";
+const MAX_ROWS = 50_000;
+/** What pgvector can index. */
+const MAX_INDEXED_DIMENSION = 2_000;
 
 export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): VectorStore {
   const indexed = new Set<string>();
 
   /** The index for large sets; made once, kept up by every insert. */
-  async function ensureIndex({ model, dimension }: ServingModel): Promise<void> {
-    if (indexed.has(model)) return;
-    const name = `tool_embedding_${indexName(model)}`;
+  async function ensureIndex(model: string, dimension: number): Promise<void> {
+    if (indexed.has(model) || dimension > MAX_INDEXED_DIMENSION) return;
     await db.exec(
-      `create index if not exists ${name} on tool_embedding
+      `create index if not exists ${indexName(model)} on tool_embedding
        using hnsw ((embedding::vector(${dimension})) vector_cosine_ops) with (m = 16, ef_construction = 64)
        where model = ${literal(model)}`,
     );
-    await db.exec(ANALYZE);
     indexed.add(model);
   }
 
@@ -72,7 +80,7 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
     return { ids: row?.ids ?? [], whole: row?.whole ?? [], ...best.length && { step: row?.step ?? [] } };
   }
 
-  async function nearest({ model, dimension }: ServingModel, vector: Float32Array): Promise<number[]> {
+  async function nearest({ model, dimension }: ScoreRequest, vector: Float32Array): Promise<number[]> {
     const rows = await db.transaction(async (tx) => {
       await tx.exec(`set local hnsw.ef_search = ${NEIGHBOURS}`);
       return await tx.query<{ id: number }>(
@@ -85,26 +93,31 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
   }
 
   async function candidates(request: ScoreRequest): Promise<number[]> {
-    await ensureIndex(request);
     const near = await Promise.all([request.whole, ...request.steps].map((vector) => nearest(request, vector)));
     const every = Math.max(1, Math.floor(request.ids.length / SAMPLE));
     const sample = request.ids.filter((_, i) => i % every === 0);
     return [...new Set([...near.flat(), ...request.also, ...sample])];
   }
 
+  async function read<T>(key: string): Promise<T | undefined> {
+    const [row] = await db.query<{ value: T }>("select value from config_metadata where key = $1", [key]);
+    return row?.value;
+  }
+  async function write(key: string, value: Record<string, unknown>): Promise<void> {
+    await db.query(
+      `insert into config_metadata values ($1, $2)
+       on conflict (key) do update set value = $2 where config_metadata.value <> $2`,
+      [key, value],
+    );
+  }
+
   return {
     async servingModel() {
-      const [row] = await db.query<{ value: ServingModel }>(
-        "select value from config_metadata where key = 'embeddings'",
-      );
-      return row?.value;
+      return (await read<{ model: string }>("embeddings"))?.model;
     },
-    async setServingModel({ model, dimension }) {
-      await db.query(
-        "insert into config_metadata values ('embeddings', $1) on conflict (key) do update set value = $1",
-        [{ model, dimension }],
-      );
-    },
+    setServingModel: (model) => write("embeddings", { model }),
+    factsOf: (model) => read<ModelFacts>(`embeddings of ${model}`),
+    setFacts: (model, { dimension, fingerprint }) => write(`embeddings of ${model}`, { dimension, fingerprint }),
     async idsOf(model) {
       const rows = await db.query<{ id: number; hash: string }>(
         "select id, hash from tool_embedding where model = $1",
@@ -123,10 +136,14 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
       return new Map(rows.map(({ id, hash }) => [hash, id]));
     },
     async score(request) {
-      const { model, ids } = request;
-      const found = ids.length < exactBelow
-        ? await scan(request, "model = $1", model)
-        : await scan(request, "id = any($1::int[])", await candidates(request));
+      const { model, ids, rows } = request;
+      const some = (wanted: readonly number[]) => scan(request, "id = any($1::int[])", wanted);
+      const found = ids.length >= exactBelow && indexed.has(model)
+        ? await some(await candidates(request))
+        // Reading all is faster than picking, unless most of it is of no interest.
+        : rows > 2 * ids.length
+        ? await some(ids)
+        : await scan(request, "model = $1", model);
       // Rows come back in the order of the table.
       const at = new Map(Array.from(found.ids, (id, i) => [id, i]));
       const align = (scores: ArrayLike<number>) => Float32Array.from(ids, (id) => scores[at.get(id) ?? -1] ?? NaN);
@@ -137,20 +154,33 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
         "update tool_embedding set used_on = current_date where used_on < current_date and id = any($1::int[])",
         [used],
       );
-      await db.query(
-        "delete from tool_embedding where model = $1 and used_on < current_date - $2::int",
-        [model, KEPT_DAYS],
+      // A server that changes its tools without end must not fill the disk either.
+      const gone = await db.query<{ hash: string }>(
+        `delete from tool_embedding where model = $1 and not id = any($3::int[]) and
+           (used_on < current_date - $2::int or (select count(*) from tool_embedding) > $4)
+         returning hash`,
+        [model, KEPT_DAYS, used, MAX_ROWS],
       );
+      return gone.map(({ hash }) => hash);
     },
-    takeStock: () => db.exec(ANALYZE),
-    async forgetOtherModels(model) {
-      await db.query("delete from tool_embedding where model <> $1", [model]);
-      const stale = await db.query<{ indexname: string }>(
-        "select indexname from pg_indexes where tablename = 'tool_embedding' and indexdef like '%hnsw%'",
+    async takeStock(model, dimension) {
+      const [row] = await db.query<{ rows: number }>(
+        "select count(*)::int as rows from tool_embedding where model = $1",
+        [model],
       );
-      for (const { indexname } of stale) {
-        if (indexname !== `tool_embedding_${indexName(model)}`) await db.exec(`drop index "${indexname}"`);
-      }
+      if (row!.rows >= exactBelow) await ensureIndex(model, dimension);
+      await db.exec("analyze tool_embedding");
+    },
+    async forget(model) {
+      await db.query("delete from tool_embedding where model = $1", [model]);
+      await db.exec(`drop index if exists ${indexName(model)}`);
+      indexed.delete(model);
+    },
+    async forgetOtherModels(model) {
+      const others = await db.query<{ model: string }>("select distinct model from tool_embedding where model <> $1", [
+        model,
+      ]);
+      for (const other of others) await this.forget(other.model);
     },
   };
 }
@@ -171,5 +201,5 @@ function literal(text: string): string {
 }
 
 function indexName(model: string): string {
-  return model.toLowerCase().replace(/[^a-z0-9]+/g, "_").slice(-40);
+  return `tool_embedding_${model.toLowerCase().replace(/[^a-z0-9]+/g, "_").slice(-40)}`;
 }

@@ -17,6 +17,9 @@ export interface ToolText {
 /** Longer descriptions say little more, and every word costs time. */
 const DESCRIPTION_LENGTH = 600;
 const LEXICAL_LENGTH = 2_000;
+/** Whatever a server lists, one tool must not hold up all the others. */
+const MAX_PARAMETERS = 100;
+const PARAMETER_LENGTH = 300;
 
 const cache = new WeakMap<Tool, ToolText>();
 
@@ -24,12 +27,12 @@ const cache = new WeakMap<Tool, ToolText>();
 export function toolText(tool: Tool): ToolText {
   const cached = cache.get(tool);
   if (cached) return cached;
-  const name = spoken(tool.name);
-  const parameters = parametersOf(tool).map(([key]) => spoken(key)).join(", ");
+  const name = spoken(tool.name.slice(0, PARAMETER_LENGTH));
+  const parameters = parametersOf(tool).map(([key]) => spoken(key)).join(", ").slice(0, DESCRIPTION_LENGTH);
   const description = tool.description.slice(0, DESCRIPTION_LENGTH) || tool.title || name;
   const made = textOf([
     { text: `${description}${parameters && ` Parameters: ${parameters}`}`, weight: 1 },
-    { text: `${name}. ${firstSentence(tool.description)}`, weight: 0.75 },
+    { text: `${name}. ${firstSentence(tool.description.slice(0, DESCRIPTION_LENGTH))}`, weight: 0.75 },
     { text: name, weight: 0.4 },
   ]);
   cache.set(tool, made);
@@ -49,18 +52,22 @@ function textOf(parts: Blend): ToolText {
 export function lexicalTerms(tool: Tool): WeightedTerms {
   const weighted = (text: string, weight: number) => terms(text).map((term) => [term, weight] as const);
   return [
-    ...weighted(`${tool.name} ${tool.title ?? ""}`, 2),
+    ...weighted(`${tool.name} ${tool.title ?? ""}`.slice(0, LEXICAL_LENGTH), 2),
     ...weighted(tool.server.split("/").at(-1)!, 0.5),
     ...weighted(tool.description.slice(0, LEXICAL_LENGTH), 1),
     ...parametersOf(tool).flatMap(([name, schema]) => [
       ...weighted(name, 0.5),
-      ...weighted(isObject(schema) && typeof schema.description === "string" ? schema.description : "", 0.3),
+      ...weighted(
+        isObject(schema) && typeof schema.description === "string" ? schema.description.slice(0, PARAMETER_LENGTH) : "",
+        0.3,
+      ),
     ]),
   ];
 }
 
 function parametersOf({ inputSchema }: Tool): [string, unknown][] {
-  return Object.entries(isObject(inputSchema.properties) ? inputSchema.properties : {});
+  return Object.entries(isObject(inputSchema.properties) ? inputSchema.properties : {}).slice(0, MAX_PARAMETERS)
+    .map(([name, schema]) => [name.slice(0, PARAMETER_LENGTH), schema]);
 }
 
 /** That it is a tool says nothing about one. */

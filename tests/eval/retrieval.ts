@@ -63,6 +63,7 @@ export async function measure(tools: readonly Tool[], rows: readonly QueryRow[],
     search.configure(DEFAULTS.embeddings);
     const began = performance.now();
     search.prepare(tools);
+    search.warm();
     await search.settled();
     const index_ms = Math.round(performance.now() - began);
     await search.search(tools, "warm up", LIMIT);

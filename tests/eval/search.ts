@@ -52,6 +52,7 @@ async function timedIndex(tools: readonly Tool[], dir: string, models = `${dir}/
   const began = performance.now();
   search.configure(DEFAULTS.embeddings);
   search.prepare(tools);
+  search.warm();
   await search.settled();
   const ms = Math.round(performance.now() - began);
   return {

@@ -158,7 +158,7 @@ Deno.test("a tool that changes is found anew, one that is removed disappears, an
 });
 
 Deno.test("without a usable model search goes by words and says so", async () => {
-  await using home = await searchHome({ embeddings: { model: "nobody/nothing", hub: "http://127.0.0.1:9" } });
+  await using home = await searchHome({ embeddings: { model: "nobody/nothing", hub: "http://127.0.0.1:1" } });
   await using client = await connectClient(home);
   const answer = await find(client, "sprinkler valve");
   assert.equal(ids(answer)[0], "garden:water_plants");
@@ -171,7 +171,7 @@ Deno.test("without a usable model search goes by words and says so", async () =>
   assert.match(await find(client, "zebra"), /^No tool fits/);
   const { code, stdout } = await home.run(["status"]);
   assert.equal(code, 1);
-  assert.match(stdout, /Search goes by words only: Cannot get the model nobody\/nothing from http:\/\/127\.0\.0\.1:9/);
+  assert.match(stdout, /Search goes by words only: Cannot get the model nobody\/nothing from http:\/\/127\.0\.0\.1:1/);
 });
 
 Deno.test("another model takes over when its index is complete; until then the old one serves", async () => {
@@ -187,7 +187,7 @@ Deno.test("another model takes over when its index is complete; until then the o
   const config = await Deno.readTextFile(`${home.dir}/config.yaml`);
   const use = (url: string) =>
     Deno.writeTextFile(`${home.dir}/config.yaml`, `${config}embeddings: { model: ${MODEL}, hub: "${url}" }\n`);
-  await use("http://127.0.0.1:9");
+  await use("http://127.0.0.1:1");
   await using client = await connectClient(home);
   assert.equal(
     ids(await find(client, "give the flowers something to drink"))[0],

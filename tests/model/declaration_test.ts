@@ -41,6 +41,21 @@ Deno.test("declarations() keep what a reader needs and let no description out of
   assert.ok(!text.includes("*/ evil"));
 });
 
+Deno.test("declarations() hide nothing and stay readable whatever a schema says", () => {
+  const properties: Record<string, unknown> = {
+    mode: { enum: ["ok", "do\u202e this", "x".repeat(5_000)], default: "y".repeat(5_000) },
+  };
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`p${i}`, true]));
+  for (let i = 0; i < 20; i++) properties[`a${i}`] = { $ref: "#/$defs/many" };
+  const inputSchema = { type: "object", properties, $defs: { many: { type: "object", properties: many } } };
+  const began = performance.now();
+  const text = declarations([tool("s:t", { inputSchema: inputSchema as unknown as JsonObject })]);
+  assert.ok(performance.now() - began < 300);
+  assert.ok(text.length < 200_000, `${text.length}`);
+  assert.ok(!text.includes("\u202e"));
+  assert.match(text, /mode\?: "ok" \| string \| string;/);
+});
+
 Deno.test("identifier() makes names that code can write", () => {
   assert.deepEqual(["a-b", "4x", "class", "ok_1"].map(identifier), ["a_b", "_4x", "_class", "ok_1"]);
 });

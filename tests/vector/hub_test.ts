@@ -28,7 +28,7 @@ Deno.test("a model of the hub is fetched once, with progress, and then loads wit
     assert.equal(weights.at(-1)!.bytes, hub.files.get("onnx/model.onnx")!.length);
     assert.equal(weights.at(-1)!.of, weights.at(-1)!.bytes);
     const asked = hub.requests.length;
-    const embedder = await startEmbedder({ model: MODEL, root, hub: "http://127.0.0.1:9" });
+    const embedder = await startEmbedder({ model: MODEL, root, hub: await nobodyThere() });
     const { whole: vector } = await embedder.encode(["hello"], "query");
     embedder.close();
     assert.equal(vector.length, WIDTH);
@@ -64,10 +64,43 @@ Deno.test("a hub that is out of reach, a model that is not there and one without
         assert.ok(error instanceof AgentCardsError && error.code === "MODEL_UNUSABLE");
         return `${error.message} ${error.hint}`;
       });
-    const away = await failure(get({ url: "http://127.0.0.1:9" }, root));
-    assert.match(away, /Cannot get the model tests\/tiny-bert from http:\/\/127\.0\.0\.1:9: .*Check the connection/s);
+    const away = await failure(get({ url: await nobodyThere() }, root));
+    assert.match(away, /Cannot get the model tests\/tiny-bert from http:\/\/127\.0\.0\.1:\d+: .*Check the connection/s);
     hub.files.delete("onnx/model.onnx");
     assert.match(await failure(get(hub, root)), /has no ONNX weights/);
     hub.files.clear();
     assert.match(await failure(get(hub, `${root}/other`)), /has no config\.json/);
   }));
+
+Deno.test("a file that is not what the hub says is refused, one that broke later is fetched again", () =>
+  withHub(async (hub, root) => {
+    hub.hashes.set("onnx/model.onnx", "0".repeat(64));
+    await assert.rejects(get(hub, root), /did not arrive whole/);
+    hub.hashes.clear();
+    await get(hub, root);
+    const file = `${root}/${MODEL}/onnx/model.onnx`;
+    await Deno.truncate(file, 2);
+    await get(hub, root);
+    assert.equal((await Deno.stat(file)).size, hub.files.get("onnx/model.onnx")!.length);
+  }));
+
+Deno.test("files that somebody put there by hand are enough, without any hub", () =>
+  withHub(async (hub, root) => {
+    for (const [name, content] of hub.files) {
+      if (name === "1_Pooling/config.json") continue;
+      await Deno.mkdir(`${root}/${MODEL}/onnx`, { recursive: true });
+      await Deno.writeFile(`${root}/${MODEL}/${name}`, content);
+    }
+    const folder = await get({ url: await nobodyThere() }, root);
+    assert.deepEqual([folder.dtype, folder.pooling], ["fp32", "mean"]);
+    assert.deepEqual(hub.requests, []);
+  }));
+
+/** An address where a server was a moment ago. */
+async function nobodyThere(): Promise<string> {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = listener.addr;
+  listener.close();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  return `http://127.0.0.1:${port}`;
+}

@@ -21,6 +21,19 @@ Deno.test("words of every spelling fall together", () => {
   assert.deepEqual(terms("x".repeat(40)), []);
 });
 
+Deno.test("a tool made to be slow is not", () => {
+  const loud = "A".repeat(200_000);
+  const properties = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, i) => [`${loud.slice(0, 500)}${i}`, { description: loud }]),
+  );
+  const slow = tool("s:t", loud, properties as JsonObject);
+  const began = performance.now();
+  lexicalTerms(slow);
+  const { parts } = toolText(slow);
+  assert.ok(performance.now() - began < 500);
+  assert.ok(parts.every(({ text }) => text.length < 2_000));
+});
+
 Deno.test("a request loses its courtesies and falls into its sentences", () => {
   const { steps } = readQuery("Hello! Could you please list my issues. Then I want to close them.");
   assert.deepEqual(steps, ["list my issues.", "Then close them."]);
@@ -55,6 +68,8 @@ Deno.test("names: as written, spoken, announced, quoted or just mentioned", () =
   assert.deepEqual(named("find a good search engine"), []);
   assert.deepEqual(names("tell me whoami on this box").mentioned, [4]);
   assert.deepEqual(names("find a good search engine").mentioned, []);
+  assert.deepEqual(named("What can I find? And how do I search."), [], "a full stop does not make a name");
+  assert.deepEqual(named("what does it mean: sentry:search_events?"), ["sentry:search_events"]);
 });
 
 Deno.test("rank() puts what is named first, shows what is mentioned, and knows when nothing fits", () => {
@@ -74,6 +89,8 @@ Deno.test("rank() puts what is named first, shows what is mentioned, and knows w
   assert.equal(rank(request).fits, true);
   assert.deepEqual(order({ ...request, names: { ...names, named: new Map([[0, 2]]) } }), [0, 1, 2]);
   assert.deepEqual(order({ ...request, limit: 2, names: { ...names, mentioned: [0] } }), [1, 0]);
+  const both = { named: new Map([[0, 2], [1, 2]]), mentioned: [2] };
+  assert.deepEqual(order({ ...request, limit: 2, names: both }), [1, 0], "what is named is not pushed out");
   const stranger = scoreWords(buildLexicalIndex(tools.map(lexicalTerms)), readQuery("order pizza"));
   const elsewhere = { ...request, words: stranger, meaning: meaning([0.1, 0.2, 0.15], 0.8) };
   assert.equal(rank(elsewhere).fits, false);

@@ -12,7 +12,7 @@ Deno.test("a shelf keeps vectors, finds them again, and encodes a repeated reque
   const db = await openDatabase(`${dir}/data`);
   try {
     const store = createVectorStore(db);
-    const options = { ...DEFAULTS.embeddings, store, models: await sharedModels(), onDownload() {} };
+    const options = { ...DEFAULTS.embeddings, store, models: await sharedModels() };
     const shelf = await openShelf(options);
     const texts = ["water the plants", "send a letter"].map(phraseText);
     await shelf.add(texts);
@@ -23,11 +23,11 @@ Deno.test("a shelf keeps vectors, finds them again, and encodes a repeated reque
     assert.equal(await shelf.encode(query), first, "the very same object");
     assert.equal(first.steps.length, 2);
     const ids = texts.map(({ hash }) => shelf.ids.get(hash)!);
-    const request = { model: shelf.model, dimension: 384, ids, also: [], whole: first.steps[0]!, steps: [] };
+    const request = { model: shelf.model, dimension: 384, ids, rows: 2, also: [], whole: first.steps[0]!, steps: [] };
     const { whole } = await store.score(request);
     assert.ok(whole[0]! > whole[1]!, "the first step is about plants");
     shelf.close();
-    await assert.rejects(shelf.load(), /closing/);
+    await assert.rejects(shelf.load(), /unloaded/);
     const again = await openShelf(options);
     assert.deepEqual([...again.ids], [...shelf.ids]);
     again.close();

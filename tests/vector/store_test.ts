@@ -32,7 +32,14 @@ Deno.test("scores are the cosines, in the order that was asked for", () =>
     assert.deepEqual(await store.idsOf("m"), ids);
     const wanted = ["h7", "h3", "h21"];
     const [a, b, c] = [direction(100), direction(200), direction(300)];
-    const request = { model: "m", dimension: 16, ids: wanted.map((hash) => ids.get(hash)!), whole: a, also: [] };
+    const request = {
+      model: "m",
+      dimension: 16,
+      ids: wanted.map((hash) => ids.get(hash)!),
+      rows: 3,
+      whole: a,
+      also: [],
+    };
     const vectors = wanted.map((hash) => all.find((row) => row.hash === hash)!.vector);
     const near = (scores: Float32Array | undefined, expected: number[]) =>
       expected.forEach((value, i) => assert.ok(Math.abs(scores![i]! - value) < 1e-5));
@@ -40,6 +47,8 @@ Deno.test("scores are the cosines, in the order that was asked for", () =>
     near(whole, vectors.map((vector) => dot(a, vector)));
     near(step, vectors.map((vector) => Math.max(dot(b, vector), dot(c, vector))));
     assert.equal((await store.score({ ...request, steps: [] })).step, undefined);
+    const picked = await store.score({ ...request, rows: 40, steps: [] });
+    near(picked.whole, vectors.map((vector) => dot(a, vector)));
     assert.deepEqual([...(await store.score({ ...request, ids: [-1], steps: [] })).whole], [NaN]);
   }));
 
@@ -53,7 +62,8 @@ Deno.test("in a large set the index finds the nearest, and what is asked for bes
     const exact = all.map(({ vector }) => dot(query, vector));
     const order = [...exact.keys()].sort((x, y) => exact[y]! - exact[x]!);
     const far = order.at(-1)!;
-    const request = { model: "m", dimension: 16, ids, whole: query, steps: [], also: [ids[far]!] };
+    const request = { model: "m", dimension: 16, ids, rows: 3_000, whole: query, steps: [], also: [ids[far]!] };
+    await store.takeStock("m", 16);
     const { whole: row } = await store.score(request);
     const found = order.slice(0, 50).filter((i) => !Number.isNaN(row[i]));
     assert.ok(found.length >= 48, `${found.length} of the nearest 50`);
@@ -70,11 +80,26 @@ Deno.test("in a large set the index finds the nearest, and what is asked for bes
     assert.deepEqual(await db.query("select indexname from pg_indexes where indexdef like '%hnsw%'"), []);
   }));
 
+Deno.test("facts and the serving model are kept, and another model's vectors can be forgotten", () =>
+  withDatabase(async (db) => {
+    const store = createVectorStore(db);
+    assert.equal(await store.servingModel(), undefined);
+    for (const model of ["a", "b"]) {
+      await store.setServingModel(model);
+      await store.setFacts(model, { dimension: 16, fingerprint: `f-${model}` });
+      await store.save(model, [{ hash: "h", vector: direction(1) }]);
+    }
+    assert.equal(await store.servingModel(), "b");
+    assert.deepEqual(await store.factsOf("a"), { dimension: 16, fingerprint: "f-a" });
+    await store.forgetOtherModels("b");
+    assert.deepEqual([(await store.idsOf("a")).size, (await store.idsOf("b")).size], [0, 1]);
+  }));
+
 Deno.test("texts that nobody has used for a month are forgotten, those in use are not", () =>
   withDatabase(async (db) => {
     const store = createVectorStore(db);
     const ids = await store.save("m", [{ hash: "old", vector: direction(1) }, { hash: "used", vector: direction(2) }]);
     await db.exec("update tool_embedding set used_on = current_date - 40");
-    await store.prune("m", [ids.get("used")!]);
+    assert.deepEqual(await store.prune("m", [ids.get("used")!]), ["old"]);
     assert.deepEqual([...(await store.idsOf("m")).keys()], ["used"]);
   }));

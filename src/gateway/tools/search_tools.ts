@@ -1,7 +1,7 @@
 import { z } from "../../../deps.ts";
 import { declarations } from "../../model/declaration.ts";
 import { signature } from "../../model/signature.ts";
-import { sanitise, tokens } from "../../model/text.ts";
+import { cut, sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
 import { textResult } from "../answer.ts";
 import { parseInput } from "../input.ts";
@@ -16,6 +16,8 @@ const INPUT = z.strictObject({
 });
 
 const BUDGET_TOKENS = 2_000;
+/** One tool is shown whole, within reason. */
+const LINE_LENGTH = 40_000;
 
 /** Finds tools by what they do. */
 export const searchTools: GatewayTool = {
@@ -53,7 +55,7 @@ const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
 };
 
 function render(found: Found, detail: Detail): string {
-  const lines = found.tools.map(({ tool }) => RENDER[detail](tool));
+  const lines = found.tools.map(({ tool }) => cut(RENDER[detail](tool), LINE_LENGTH));
   const shown: string[] = [];
   let spent = 0;
   for (const line of lines) {

@@ -1,4 +1,4 @@
-import { isObject } from "../../model/json.ts";
+import { canonicalJson, isObject, sha256 } from "../../model/json.ts";
 
 /** A model on disk, laid out as the runtime expects it. */
 export interface ModelFolder {
@@ -9,6 +9,8 @@ export interface ModelFolder {
   readonly dtype: "q8" | "fp32";
   /** How the vectors of the tokens become the vector of the text. */
   readonly pooling: "mean" | "cls";
+  /** Another one means other files, and with them other vectors. */
+  readonly fingerprint: string;
 }
 
 /** Written last: a folder without it, or with files of other sizes, is not finished. */
@@ -24,24 +26,47 @@ interface Manifest {
 /** The finished model in a folder, if it is there, whole, and made by the same recipe. */
 export async function openModelFolder(root: string, name: string, recipe: number): Promise<ModelFolder | undefined> {
   const manifest = await readManifest(`${root}/${name}/${MANIFEST}`);
-  if (manifest?.recipe !== recipe) return undefined;
-  for (const [file, bytes] of Object.entries(manifest.files)) {
-    const info = await Deno.stat(`${root}/${name}/${file}`).catch(() => undefined);
-    if (info?.size !== bytes) return undefined;
+  if (manifest?.recipe !== recipe || (await brokenFiles(`${root}/${name}`, manifest)).length > 0) return undefined;
+  return await describeFolder(root, name, manifest);
+}
+
+/** Removes what is not what it was when the folder was finished, so that it is made or fetched again. */
+export async function removeBrokenFiles(root: string, name: string): Promise<void> {
+  const manifest = await readManifest(`${root}/${name}/${MANIFEST}`);
+  for (const file of manifest ? await brokenFiles(`${root}/${name}`, manifest) : []) {
+    await Deno.remove(`${root}/${name}/${file}`).catch(() => {});
   }
-  return { root, name, dtype: manifest.dtype, pooling: manifest.pooling };
+}
+
+async function brokenFiles(folder: string, { files }: Manifest): Promise<string[]> {
+  const broken: string[] = [];
+  for (const [file, bytes] of Object.entries(files)) {
+    const info = await Deno.stat(`${folder}/${file}`).catch(() => undefined);
+    if (info?.size !== bytes) broken.push(file);
+  }
+  return broken;
+}
+
+export interface SealOptions extends Pick<Manifest, "recipe" | "dtype" | "pooling"> {
+  readonly root: string;
+  readonly name: string;
+  readonly files: readonly string[];
+  /** Where the files lie now, if they are moved to their place later. */
+  readonly at?: string;
 }
 
 /** Declares a folder finished. */
-export async function sealModelFolder(
-  folder: ModelFolder,
-  options: { recipe: number; files: readonly string[]; at?: string },
-): Promise<void> {
-  const { at = `${folder.root}/${folder.name}`, recipe } = options;
+export async function sealModelFolder(options: SealOptions): Promise<ModelFolder> {
+  const { root, name, at = `${root}/${name}`, recipe, dtype, pooling } = options;
   const sizes = options.files.map(async (file) => [file, (await Deno.stat(`${at}/${file}`)).size] as const);
-  const { dtype, pooling } = folder;
   const manifest: Manifest = { recipe, dtype, pooling, files: Object.fromEntries(await Promise.all(sizes)) };
   await Deno.writeTextFile(`${at}/${MANIFEST}`, JSON.stringify(manifest, null, 2));
+  return await describeFolder(root, name, manifest);
+}
+
+async function describeFolder(root: string, name: string, manifest: Manifest): Promise<ModelFolder> {
+  const { dtype, pooling } = manifest;
+  return { root, name, dtype, pooling, fingerprint: await sha256(canonicalJson(manifest)) };
 }
 
 async function readManifest(path: string): Promise<Manifest | undefined> {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
 import type { DownloadProgress } from "../search_port.ts";
-import { type ModelFolder, openModelFolder, sealModelFolder } from "./folder.ts";
+import { type ModelFolder, openModelFolder, removeBrokenFiles, sealModelFolder } from "./folder.ts";
 
 export interface HubOptions {
   /** The model's name there, such as `BAAI/bge-large-en-v1.5`. */
@@ -17,6 +17,7 @@ export interface HubOptions {
 
 const RECIPE = 1;
 const ATTEMPTS = 4;
+const MAX_HOPS = 5;
 const SILENCE_MS = 30_000;
 const REPORT_EVERY_MS = 200;
 const SETTINGS = ["config.json", "tokenizer.json", "tokenizer_config.json"];
@@ -34,24 +35,38 @@ export async function prepareHubModel(options: HubOptions): Promise<ModelFolder>
   const { model, root } = options;
   const found = await openModelFolder(root, model, RECIPE);
   if (found) return found;
+  await removeBrokenFiles(root, model);
   for (const sub of ["onnx", "1_Pooling"]) {
     await Deno.mkdir(`${root}/${model}/${sub}`, { recursive: true, mode: 0o700 });
   }
+  const files = await ownFiles(options) ?? await fetchFiles(options);
+  const { dtype } = WEIGHTS.find(({ file }) => files.includes(file))!;
+  const pooling = files.includes(POOLING) ? await readPooling(`${root}/${model}/${POOLING}`) : "mean";
+  return await sealModelFolder({ root, name: model, recipe: RECIPE, dtype, pooling, files });
+}
+
+/** What somebody put there by hand, when it is enough: then nobody is asked. */
+async function ownFiles({ root, model }: HubOptions): Promise<string[] | undefined> {
+  const isThere = (file: string) => Deno.stat(`${root}/${model}/${file}`).then(() => true, () => false);
+  const weights = await Array.fromAsync(WEIGHTS, async ({ file }) => await isThere(file) ? [file] : []);
+  const settings = await Array.fromAsync(SETTINGS, isThere);
+  const [first] = weights.flat();
+  if (first === undefined || settings.includes(false)) return undefined;
+  const optional = await Array.fromAsync([POOLING, EXTERNAL], async (file) => await isThere(file) ? [file] : []);
+  return [...SETTINGS, first, ...optional.flat()];
+}
+
+async function fetchFiles(options: HubOptions): Promise<string[]> {
   for (const file of SETTINGS) {
     if (!await obtain(file, options)) {
       throw unusable(options, `it has no ${file}`, "Choose a feature-extraction model with an ONNX export.");
     }
   }
-  const hasPooling = await obtain(POOLING, options);
-  const files = [...SETTINGS, ...hasPooling ? [POOLING] : []];
+  const files = [...SETTINGS, ...await obtain(POOLING, options) ? [POOLING] : []];
   for (const { file, dtype } of WEIGHTS) {
-    if (!await obtain(file, options)) continue;
-    files.push(file);
-    if (dtype === "fp32" && await obtain(EXTERNAL, options)) files.push(EXTERNAL);
-    const pooling = hasPooling ? await readPooling(`${root}/${model}/${POOLING}`) : "mean";
-    const folder: ModelFolder = { root, name: model, dtype, pooling };
-    await sealModelFolder(folder, { recipe: RECIPE, files });
-    return folder;
+    // Before its graph: a graph that is there counts as all that is needed.
+    const beside = dtype === "fp32" && await obtain(EXTERNAL, options) ? [EXTERNAL] : [];
+    if (await obtain(file, options)) return [...files, file, ...beside];
   }
   throw unusable(options, "it has no ONNX weights", "Choose a feature-extraction model with an ONNX export.");
 }
@@ -91,7 +106,7 @@ async function download(file: string, path: string, options: HubOptions): Promis
   const etag = await Deno.readTextFile(mark).catch(() => "");
   const stall = stallTimer(options.silenceMs ?? SILENCE_MS);
   try {
-    const response = await fetch(`${options.hub}/${options.model}/resolve/main/${file}`, {
+    const { response, hash } = await follow(`${options.hub}/${options.model}/resolve/main/${file}`, {
       signal: stall.signal,
       // Only the same version may be continued; of any other the hub sends all.
       ...have && etag ? { headers: { range: `bytes=${have}-`, "if-range": etag } } : {},
@@ -111,7 +126,7 @@ async function download(file: string, path: string, options: HubOptions): Promis
     const of = Number.isFinite(length) ? start + length : undefined;
     const bytes = await receive(response, { part, start, stall, report: progressOf(file, of, options) });
     if (of !== undefined && bytes !== of) throw new Error(`${file} ended after ${bytes} of ${of} bytes`);
-    await checkHash(part, response, file);
+    if (hash) await checkHash(part, hash, file);
     await Deno.rename(part, path);
     await Deno.remove(mark).catch(() => {});
     return true;
@@ -140,14 +155,24 @@ async function receive(response: Response, { part, start, stall, report }: Recei
   return bytes;
 }
 
-/** Hubs that keep large files by content name them by their SHA-256; then a file that took several attempts is proven. */
-async function checkHash(path: string, response: Response, file: string): Promise<void> {
-  const expected = /^"?([0-9a-f]{64})"?$/.exec(
-    response.headers.get("x-linked-etag") ?? response.headers.get("etag") ?? "",
-  )?.[1];
-  if (!expected) return;
+/** The hub sends on to where it keeps large files; it names their SHA-256 itself, before that. */
+async function follow(url: string, init: RequestInit): Promise<{ response: Response; hash?: string }> {
+  let hash: string | undefined;
+  for (let hops = 0;; hops++) {
+    const response = await fetch(url, { ...init, redirect: "manual" });
+    hash ??= /^"?([0-9a-f]{64})"?$/.exec(response.headers.get("x-linked-etag") ?? "")?.[1];
+    const next = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
+    if (next === null) return { response, ...hash && { hash } };
+    await response.body?.cancel();
+    if (hops === MAX_HOPS) throw new Error("the hub sends from one place to the next");
+    url = new URL(next, url).href;
+  }
+}
+
+async function checkHash(path: string, expected: string, file: string): Promise<void> {
   const hash = createHash("sha256");
-  using handle = await Deno.open(path);
+  const handle = await Deno.open(path);
+  // Reading to the end closes it.
   for await (const chunk of handle.readable) hash.update(chunk);
   if (hash.digest("hex") === expected) return;
   await Deno.remove(path);

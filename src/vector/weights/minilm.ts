@@ -28,9 +28,9 @@ export async function prepareMiniLm(root: string, source = miniLmPackage()): Pro
   await Deno.mkdir(root, { recursive: true, mode: 0o700 });
   const workshop = await Deno.makeTempDir({ dir: root, prefix: ".converting-" });
   try {
-    const folder: ModelFolder = { root, name: MINILM, dtype: "q8", pooling: "mean" };
     const files = await convert(source, workshop);
-    await sealModelFolder(folder, { recipe: RECIPE, files, at: workshop });
+    const made = { root, name: MINILM, recipe: RECIPE, dtype: "q8", pooling: "mean", files } as const;
+    const folder = await sealModelFolder({ ...made, at: workshop });
     await Deno.remove(`${root}/${MINILM}`, { recursive: true }).catch(() => {});
     await Deno.rename(workshop, `${root}/${MINILM}`);
     return folder;
