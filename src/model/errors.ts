@@ -16,6 +16,8 @@ export type ErrorCode =
   | "TOOL_DENIED"
   | "INPUT_INVALID"
   | "MODEL_UNUSABLE"
+  | "REFERENCE_INVALID"
+  | "PLAN_INVALID"
   | "RESULT_GONE"
   | "TIMEOUT"
   | "CANCELLED"

@@ -37,7 +37,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
   return [...candidates]
     .map((candidate) => {
       const other = candidate.toLowerCase();
-      const inside = lower.length > 2 && (other.includes(lower) || lower.includes(other));
+      const inside = lower.length > 2 && other.length > 2 && (other.includes(lower) || lower.includes(other));
       const abbreviated = lower.length > 2 && other.startsWith(lower.slice(0, 3)) ? 2 : Infinity;
       return { candidate, distance: inside ? 0.5 : Math.min(abbreviated, editDistance(lower, other, far)) };
     })

@@ -44,6 +44,8 @@ const BATCH = 16;
 /** A search waits this long for a model that is being loaded, then goes on without. */
 const PATIENCE_MS = 4_000;
 const PRUNE_EVERY_MS = 86_400_000;
+/** The world is needed with the first search; who never searches need not pay for it. */
+const WORLD_AFTER_MS = 8_000;
 /** No row has this id. */
 const NOT_THERE = -1;
 
@@ -63,6 +65,8 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
   let running: Promise<void> | undefined;
   let isAwaited = false;
   let isWarm = false;
+  let isWorldDue = false;
+  let worldTimer: ReturnType<typeof setTimeout> | undefined;
   let lastError: unknown;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let prunedAt = -Infinity;
@@ -77,6 +81,12 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     isAwaited = true;
     if (isClosed || !config) return;
     running ??= loop().finally(() => running = undefined);
+  }
+
+  function wantWorld(): void {
+    if (isWorldDue) return;
+    isWorldDue = true;
+    wake();
   }
 
   async function loop(): Promise<void> {
@@ -115,6 +125,8 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       if (!db) throw new AgentCardsError("DB_UNUSABLE", "the database is not usable");
       world = await readWorld();
       store = createVectorStore(db);
+      worldTimer = setTimeout(wantWorld, WORLD_AFTER_MS);
+      Deno.unrefTimer(worldTimer);
     }
     const wish = config!;
     const open = (model: string) => openShelf({ ...wish, model, store: store!, models });
@@ -141,7 +153,8 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       if (isWarm && shelf === serving) await shelf.load();
       while (!isUnwanted()) {
         const tools = missingOn(shelf);
-        const batch = (tools.length ? tools : world.filter((text) => !shelf.has(text))).slice(0, BATCH);
+        const rest = isWorldDue ? world.filter((text) => !shelf.has(text)) : [];
+        const batch = (tools.length ? tools : rest).slice(0, BATCH);
         if (batch.length === 0) break;
         await shelf.add(batch);
         added += batch.length;
@@ -178,6 +191,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       wake();
       await opened.promise;
     }
+    wantWorld();
     const shelf = serving!;
     const { dimension } = await shelf.load();
     const { whole, steps } = await shelf.encode(query);
@@ -223,6 +237,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       }
     },
     async settled(onProgress) {
+      isWorldDue = true;
       const target = () => next ?? serving;
       const left = () => target() ? missingOn(target()!).length : Infinity;
       const watcher = () => onProgress?.(allWanted().length - left(), allWanted().length);
@@ -255,6 +270,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     async close() {
       isClosed = true;
       clearTimeout(retry);
+      clearTimeout(worldTimer);
       serving?.close();
       next?.close();
       await running;

@@ -218,7 +218,7 @@ Deno.test("a server that is still starting when its client leaves is gone within
   const client = await connectClient(home);
   void client.use("mute:act").catch(() => {});
   const sleeping = async () => (await new Deno.Command("pgrep", { args: ["-f", "sleep 98[7]"] }).output()).success;
-  await until("it starts", sleeping);
+  await until("it starts", sleeping, 20_000);
   await client.close();
   await until("its end", async () => !await sleeping(), 2_000);
 });
