@@ -1,0 +1,176 @@
+import { z } from "../../deps.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { deepFreeze, type JsonObject } from "../model/json.ts";
+import { nearest, oneLine } from "../model/text.ts";
+import { isTaskId, referencesIn } from "./references.ts";
+import type { Plan, PlannedTask, Task, ToolTask } from "./task.ts";
+
+export interface PlanOptions {
+  readonly maxTasks: number;
+  /** What is wrong with a tool task itself: an unknown tool, arguments that its schema does not allow. */
+  check(task: ToolTask): readonly string[];
+  /** Tasks that are already there and may be depended on, when tasks are added to a run. */
+  readonly existing?: ReadonlySet<string>;
+}
+
+const LONGEST_TIMEOUT = 86_400_000;
+const common = {
+  id: z.string(),
+  depends_on: z.array(z.string()).max(10_000).optional(),
+  side_effects: z.boolean().optional(),
+  timeout_ms: z.number().int().min(1).max(LONGEST_TIMEOUT).optional(),
+  retries: z.number().int().min(0).max(10).optional(),
+};
+const toolTask = z.strictObject({
+  ...common,
+  type: z.literal("tool").optional(),
+  tool: z.string().min(1).max(256),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+});
+const codeTask = z.strictObject({
+  ...common,
+  type: z.literal("code_execution"),
+  code: z.string().min(1).max(256 * 1024),
+  context: z.record(z.string(), z.unknown()).optional(),
+  intent: z.string().max(2_000).optional(),
+  sandbox_config: z.strictObject({
+    timeout: z.number().int().min(1).max(LONGEST_TIMEOUT).optional(),
+    memoryLimit: z.number().int().min(1).optional(),
+  }).optional(),
+});
+
+/** How many problems one error names; the rest is counted. */
+const SHOWN_PROBLEMS = 20;
+
+/** Tasks as they were sent become a frozen plan, or one error that names every problem. */
+export function plan(given: unknown, options: PlanOptions): Plan {
+  if (!Array.isArray(given) || given.length === 0) {
+    throw new AgentCardsError("PLAN_INVALID", "tasks must be a list with at least one task");
+  }
+  if (given.length > options.maxTasks) {
+    throw new AgentCardsError("PLAN_INVALID", `There are ${given.length} tasks; the most is ${options.maxTasks}`, {
+      hint: "Do part of it in another run, or raise limits.tasks.",
+    });
+  }
+  const problems: string[] = [];
+  const tasks = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
+  problems.push(...repeated(tasks));
+  for (const task of tasks) if (task.type === "tool") problems.push(...options.check(task).map(named(task.id)));
+  const places = new Map(tasks.map(({ id }, place) => [id, place]));
+  problems.push(...tasks.flatMap((task) => danglingIn(task, places, options.existing)));
+  const needs = tasks.map(({ depends_on }) => depends_on.flatMap((id) => places.get(id) ?? []));
+  const order = sorted(needs);
+  if (order.length < tasks.length) problems.push(`they wait for each other: ${cycle(tasks, needs, order).join(" → ")}`);
+  if (problems.length > 0) throw invalid(problems);
+  return deepFreeze(placed(tasks, needs, order));
+}
+
+function invalid(problems: readonly string[]): AgentCardsError {
+  const shown = [...new Set(problems)].slice(0, SHOWN_PROBLEMS);
+  const more = problems.length > shown.length ? `; and ${problems.length - shown.length} more` : "";
+  return new AgentCardsError("PLAN_INVALID", `The tasks cannot be run: ${shown.join("; ")}${more}`, {
+    hint: "Nothing was run. Correct the tasks and send them again.",
+  });
+}
+
+const named = (id: string) => (problem: string) => `task ${id}: ${problem}`;
+
+function readTask(entry: unknown, place: number, problems: string[]): Task | undefined {
+  const raw = entry as { id?: unknown; type?: unknown } | null;
+  const label = typeof raw?.id === "string" && isTaskId(raw.id) ? `task ${raw.id}` : `task number ${place + 1}`;
+  const schema = raw?.type === "code_execution" ? codeTask : toolTask;
+  const parsed = schema.safeParse(entry);
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${oneLine(message, 200)}`);
+    problems.push(`${label}: ${wrong.join(", ")}`);
+    return;
+  }
+  const { id, depends_on = [] } = parsed.data;
+  if (!isTaskId(id)) {
+    problems.push(
+      `${label}: an id is 1 to 64 letters, digits, _ or -, and no word of the language such as constructor`,
+    );
+    return;
+  }
+  try {
+    // What a task refers to, it waits for.
+    const referred = referencesIn("tool" in parsed.data ? parsed.data.arguments : parsed.data.context)
+      .flatMap((reference) => reference.kind === "output" ? [reference.id] : []);
+    const all = [...new Set([...depends_on, ...referred])];
+    return "tool" in parsed.data
+      ? {
+        ...parsed.data,
+        type: "tool",
+        arguments: (parsed.data.arguments ?? {}) as JsonObject,
+        depends_on: all,
+      } as Task
+      : { ...parsed.data, depends_on: all } as Task;
+  } catch (error) {
+    problems.push(`${label}: ${messageOf(error)}`);
+  }
+}
+
+function repeated(tasks: readonly Task[]): string[] {
+  return [...Map.groupBy(tasks, ({ id }) => id)].filter(([, same]) => same.length > 1)
+    .map(([id, same]) => `${same.length} tasks are called ${id}`);
+}
+
+function danglingIn(task: Task, places: ReadonlyMap<string, number>, existing?: ReadonlySet<string>): string[] {
+  return task.depends_on.flatMap((id) => {
+    if (id === task.id) return [`task ${id} waits for itself`];
+    if (places.has(id) || existing?.has(id)) return [];
+    const near = places.size <= 1_000 ? nearest(id, places.keys(), 1)[0] : undefined;
+    return [`task ${task.id} waits for ${oneLine(id, 64)}, which is not there${near ? `; did you mean ${near}?` : ""}`];
+  });
+}
+
+/** Places in an order in which each comes after what it needs; those in a circle are left out. */
+function sorted(needs: readonly (readonly number[])[]): number[] {
+  const waiting = needs.map((some) => some.length);
+  const neededBy = reversed(needs);
+  const order = waiting.flatMap((count, place) => count === 0 ? [place] : []);
+  for (const place of order) {
+    for (const next of neededBy[place]!) if (--waiting[next]! === 0) order.push(next);
+  }
+  return order;
+}
+
+function reversed(needs: readonly (readonly number[])[]): number[][] {
+  const neededBy: number[][] = needs.map(() => []);
+  needs.forEach((some, place) => some.forEach((need) => neededBy[need]!.push(place)));
+  return neededBy;
+}
+
+/** One circle among the tasks that could not be put in order, spelt out. */
+function cycle(tasks: readonly Task[], needs: readonly (readonly number[])[], order: readonly number[]): string[] {
+  const isFree = new Set(order);
+  const seen = new Map<number, number>();
+  const walk: number[] = [];
+  let at = needs.findIndex((_, place) => !isFree.has(place));
+  while (!seen.has(at)) {
+    seen.set(at, walk.length);
+    walk.push(at);
+    at = needs[at]!.find((need) => !isFree.has(need))!;
+  }
+  return [...walk.slice(seen.get(at)), at].map((place) => tasks[place]!.id);
+}
+
+function placed(tasks: readonly Task[], needs: readonly (readonly number[])[], order: readonly number[]): Plan {
+  const position = new Map(order.map((place, i) => [place, i]));
+  const neededBy = reversed(needs);
+  const layer = new Array<number>(tasks.length).fill(0);
+  const height = new Array<number>(tasks.length).fill(1);
+  for (const place of order) for (const need of needs[place]!) layer[place] = Math.max(layer[place]!, layer[need]! + 1);
+  for (const place of order.toReversed()) {
+    for (const next of neededBy[place]!) height[place] = Math.max(height[place]!, height[next]! + 1);
+  }
+  const at = (places: readonly number[]) => places.map((place) => position.get(place)!);
+  const planned = order.map((place): PlannedTask => ({
+    task: tasks[place]!,
+    needs: at(needs[place]!),
+    neededBy: at(neededBy[place]!),
+    layer: layer[place]!,
+    height: height[place]!,
+  }));
+  return { tasks: planned, layers: layer.reduce((most, own) => Math.max(most, own + 1), 0) };
+}

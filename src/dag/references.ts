@@ -1,0 +1,126 @@
+import { AgentCardsError } from "../model/errors.ts";
+import type { Json } from "../model/json.ts";
+import { cut } from "../model/text.ts";
+
+/** `$OUTPUT[id].a[0]["b"]`: a place in what a task gave, or, as `$RESULT[handle]`, in a stored answer. */
+export interface Reference {
+  readonly kind: "output" | "result";
+  readonly id: string;
+  readonly path: readonly (string | number)[];
+  /** As it was written. */
+  readonly text: string;
+}
+
+/** Names a task may have: what every object has by birth is none. */
+export const TASK_ID = /^[A-Za-z0-9_-]{1,64}$/;
+export function isTaskId(id: string): boolean {
+  return TASK_ID.test(id) && !(id in Object.prototype);
+}
+
+const START = /\$?\$(OUTPUT|RESULT)\[/g;
+const NAME = /[A-Za-z0-9_-]{1,64}\]/y;
+const STEP = /\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d{1,9})\]|\[("(?:[^"\\]|\\.)*")\]/y;
+
+type Piece = string | Reference;
+
+/** A text apart: what stands there, and what is put in. Something that only begins like a reference is an error. */
+export function parseTemplate(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const start of text.matchAll(START)) {
+    if (start.index < at) continue;
+    if (start[0].startsWith("$$")) {
+      // Two dollars stand for one that means nothing.
+      pieces.push(text.slice(at, start.index), start[0].slice(1));
+      at = start.index + start[0].length;
+      continue;
+    }
+    const reference = readReference(text, start.index, start);
+    pieces.push(text.slice(at, start.index), reference);
+    at = start.index + reference.text.length;
+  }
+  pieces.push(text.slice(at));
+  return pieces.filter((piece) => piece !== "");
+}
+
+function readReference(text: string, from: number, start: RegExpExecArray): Reference {
+  NAME.lastIndex = from + start[0].length;
+  const name = NAME.exec(text)?.[0];
+  if (!name) {
+    throw new AgentCardsError(
+      "REFERENCE_INVALID",
+      `${cut(text.slice(from), 60)} is not a reference: it needs an id in brackets`,
+      { hint: `Write $${start[0]} where the text itself is meant.` },
+    );
+  }
+  const path: (string | number)[] = [];
+  STEP.lastIndex = NAME.lastIndex;
+  let end = STEP.lastIndex;
+  for (let step = STEP.exec(text); step; step = STEP.exec(text)) {
+    path.push(step[1] ?? (step[2] !== undefined ? Number(step[2]) : JSON.parse(step[3]!) as string));
+    end = STEP.lastIndex;
+  }
+  return {
+    kind: start[1] === "OUTPUT" ? "output" : "result",
+    id: name.slice(0, -1),
+    path,
+    text: text.slice(from, end),
+  };
+}
+
+/** Every reference in a value, however deep. */
+export function referencesIn(value: unknown): Reference[] {
+  if (typeof value === "string") return parseTemplate(value).filter((piece) => typeof piece !== "string");
+  if (Array.isArray(value)) return value.flatMap(referencesIn);
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(referencesIn);
+  return [];
+}
+
+/**
+ * The value with every reference filled in, in one pass: what comes out of a tool is never looked at again. A reference
+ * that is the whole of a text gives the value itself, one inside a text is written into it.
+ */
+export function resolveReferences(value: Json, lookUp: (reference: Reference) => unknown): Json {
+  if (typeof value === "string") return resolveText(value, lookUp);
+  if (Array.isArray(value)) return value.map((item) => resolveReferences(item, lookUp));
+  if (typeof value !== "object" || value === null) return value;
+  // Not by assignment: a key may be called __proto__.
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolveReferences(item, lookUp)]));
+}
+
+function resolveText(text: string, lookUp: (reference: Reference) => unknown): Json {
+  const pieces = parseTemplate(text);
+  const [only] = pieces;
+  if (pieces.length === 1 && typeof only === "object") return follow(lookUp(only), only) as Json;
+  return pieces.map((piece) => typeof piece === "string" ? piece : written(follow(lookUp(piece), piece))).join("");
+}
+
+function written(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+}
+
+const SHOWN_KEYS = 20;
+
+/** The place in a value that a path leads to; only what a value has of its own counts. */
+function follow(value: unknown, { path, text }: Reference): unknown {
+  let at = value;
+  for (const [i, step] of path.entries()) {
+    const isThere = typeof at === "object" && at !== null && Object.hasOwn(at, step) &&
+      (typeof step === "number") === Array.isArray(at);
+    if (!isThere) {
+      const where = text.slice(0, text.indexOf("]") + 1) +
+        path.slice(0, i).map((part) => `[${JSON.stringify(part)}]`).join("");
+      throw new AgentCardsError("REFERENCE_INVALID", `${text} leads nowhere: ${where} ${has(at)}`);
+    }
+    at = (at as Record<string | number, unknown>)[step];
+  }
+  return at;
+}
+
+function has(value: unknown): string {
+  if (Array.isArray(value)) return `is a list of ${value.length}`;
+  if (typeof value !== "object" || value === null) return `is ${value === null ? "null" : `a ${typeof value}`}`;
+  const keys = Object.keys(value);
+  const shown = keys.slice(0, SHOWN_KEYS).map((key) => cut(key, 60)).join(", ");
+  return keys.length ? `has ${shown}${keys.length > SHOWN_KEYS ? ", …" : ""}` : "is empty";
+}

@@ -1,0 +1,46 @@
+import type { JsonObject } from "../model/json.ts";
+
+interface CommonTask {
+  readonly id: string;
+  /** Every task it waits for, those that its arguments refer to included. */
+  readonly depends_on: readonly string[];
+  readonly side_effects?: boolean;
+  readonly timeout_ms?: number;
+  readonly retries?: number;
+}
+
+/** Calls one tool. */
+export interface ToolTask extends CommonTask {
+  readonly type: "tool";
+  readonly tool: string;
+  readonly arguments: JsonObject;
+}
+
+/** Runs code over what other tasks gave. */
+export interface CodeTask extends CommonTask {
+  readonly type: "code_execution";
+  readonly code: string;
+  readonly context?: JsonObject;
+  readonly intent?: string;
+  readonly sandbox_config?: { readonly timeout?: number; readonly memoryLimit?: number };
+}
+
+export type Task = ToolTask | CodeTask;
+
+/** A task with its place in the plan. */
+export interface PlannedTask {
+  readonly task: Task;
+  /** The places of the tasks it waits for, and of those that wait for it. */
+  readonly needs: readonly number[];
+  readonly neededBy: readonly number[];
+  /** How many tasks must come one after another before it. */
+  readonly layer: number;
+  /** How many tasks come one after another from it on: the longest path goes first. */
+  readonly height: number;
+}
+
+/** Tasks in an order in which they could run one by one. */
+export interface Plan {
+  readonly tasks: readonly PlannedTask[];
+  readonly layers: number;
+}
