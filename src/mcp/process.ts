@@ -10,8 +10,8 @@ export interface ServerProcess {
   readonly stdin: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   readonly stdout: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly exited: Promise<Deno.CommandStatus>;
-  /** The last lines it wrote to stderr. */
-  lastWords(): string;
+  /** The last lines it wrote to stderr; of a process that has ended, all of them. */
+  lastWords(): Promise<string>;
   /** Ends the whole tree: EOF, SIGTERM, after a short grace SIGKILL. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -145,11 +145,12 @@ function signalGroup(pid: number, signal: Deno.Signal): void {
 }
 
 const KEPT_BYTES = 4_096;
+const LAST_WORDS_MS = 300;
 
 /** Reads a stream to its end so that its writer never blocks, remembering only the last few kilobytes. */
-function keepLastWords(stream: ReadableStream<Uint8Array>): () => string {
+function keepLastWords(stream: ReadableStream<Uint8Array>): () => Promise<string> {
   let kept = new Uint8Array();
-  (async () => {
+  const reading = (async () => {
     for await (const chunk of stream) {
       const tail = chunk.subarray(-KEPT_BYTES);
       const joined = new Uint8Array(kept.length + tail.length);
@@ -158,5 +159,11 @@ function keepLastWords(stream: ReadableStream<Uint8Array>): () => string {
       kept = joined.slice(-KEPT_BYTES);
     }
   })().catch(() => {});
-  return () => sanitise(new TextDecoder().decode(kept)).trim().split("\n").slice(-5).join("\n");
+  return async () => {
+    // A process ends before its last words have been read; one that left its stderr to a child says no more.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([reading, new Promise((resolve) => timer = setTimeout(resolve, LAST_WORDS_MS))]);
+    clearTimeout(timer);
+    return sanitise(new TextDecoder().decode(kept)).trim().split("\n").slice(-5).join("\n");
+  };
 }

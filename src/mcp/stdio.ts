@@ -111,7 +111,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     // A server that closed its output but lives on is of no use to anyone.
     const stopping = process.stop(500);
     const { code, signal } = await process.exited;
-    const words = process.lastWords();
+    const words = await process.lastWords();
     end(
       `its process ended with ${signal ?? `code ${code}`}${words ? `; its last words: ${options.redact(words)}` : ""}`,
     );
