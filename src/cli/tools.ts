@@ -10,7 +10,7 @@ export async function tools(
   options: { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { tools, notes } = await ask<{ tools: (Tool & { policy: string })[]; notes: string[] }>({
+  const { tools, notes } = await ask<{ tools: (Tool & { policy: string; effect: string })[]; notes: string[] }>({
     method: "tools",
     params: server ? { server } : {},
   });
@@ -23,8 +23,14 @@ export async function tools(
     terminal.out("No servers are configured yet. `agentcards init` brings yours over.\n");
     return 0;
   }
-  const rows = tools.map((tool) => [tool.id, tool.policy, oneLine(tool.description || tool.title || "", 80)]);
-  if (rows.length) terminal.out(table([["tool", "policy", "what it does"], ...rows], (text) => paint("bold", text)));
+  const rows = tools.map((tool) => [
+    tool.id,
+    tool.policy,
+    tool.effect,
+    oneLine(tool.description || tool.title || "", 80),
+  ]);
+  const head = ["tool", "policy", "effect", "what it does"];
+  if (rows.length) terminal.out(table([head, ...rows], (text) => paint("bold", text)));
   for (const note of notes) terminal.err(`${note}\n`);
   return notes.length > 0 && tools.length === 0 ? 1 : 0;
 }

@@ -27,8 +27,11 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
       terminal.out(`  ${visible(key)}: ${visible(value)}\n`);
     }
   }
-  for (const [rule, patterns] of Object.entries(file.policy ?? {})) {
-    terminal.out(`\npolicy.${rule}: ${patterns?.map(visible).join(", ")}\n`);
+  for (const [rule, said] of Object.entries(file.policy ?? {})) {
+    const patterns = Array.isArray(said)
+      ? said
+      : Object.entries(said ?? {}).map(([key, effect]) => `${key} = ${effect}`);
+    terminal.out(`\npolicy.${rule}: ${patterns.map(visible).join(", ")}\n`);
   }
   if (project.trusted) {
     terminal.out("\nThis text is trusted already.\n");

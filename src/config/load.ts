@@ -68,10 +68,21 @@ function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
     policy: {
       deny: [...global.policy?.deny ?? [], ...project.policy?.deny ?? []],
       approve: [...global.policy?.approve ?? [], ...project.policy?.approve ?? []],
+      effects: joinEffects(global.policy?.effects, project),
     },
     limits,
   };
 }
+
+/** A project may call a tool more dangerous than it looks, and speak freely of its own servers; never the reverse. */
+function joinEffects(global: Effects = {}, { policy, servers = {} }: ConfigFile): Effects {
+  const allowed = Object.entries(policy?.effects ?? {}).filter(([pattern, effect]) =>
+    effect === "effectful" || Object.hasOwn(servers, pattern.split(":")[0]!)
+  );
+  return { ...global, ...Object.fromEntries(allowed) };
+}
+
+type Effects = NonNullable<NonNullable<ConfigFile["policy"]>["effects"]>;
 
 function servers(file: ConfigFile, origin: ServerConfig["origin"]): Record<string, ServerConfig> {
   const entries = Object.entries(file.servers ?? {});

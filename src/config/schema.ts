@@ -78,6 +78,8 @@ export const fileSchema = z.strictObject({
     deny: z.array(pattern).optional(),
     /** Tools that a human must allow, call by call. */
     approve: z.array(pattern).optional(),
+    /** What calling a tool does to the world, where it or its name does not tell, or tells it wrong. */
+    effects: z.record(pattern, z.enum(["read", "idempotent", "effectful"])).optional(),
   }).optional(),
   limits: z.strictObject({
     answer_tokens: z.number().int().min(100).max(1_000_000).optional(),
@@ -108,7 +110,11 @@ export interface Config {
   >;
   readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
-  readonly policy: Readonly<{ deny: readonly string[]; approve: readonly string[] }>;
+  readonly policy: Readonly<{
+    deny: readonly string[];
+    approve: readonly string[];
+    effects: Readonly<Record<string, "read" | "idempotent" | "effectful">>;
+  }>;
   readonly limits: Limits;
 }
 
@@ -126,7 +132,7 @@ export const DEFAULTS = {
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   sandbox: { minimum_level: 0 },
-  policy: { deny: [], approve: [] },
+  policy: { deny: [], approve: [], effects: {} },
   limits: {
     answer_tokens: 10_000,
     frame_bytes: 64 * 1024 * 1024,

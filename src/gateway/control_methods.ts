@@ -2,6 +2,7 @@ import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
 import { tokens } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
 import type { ServerStatus } from "../mcp/server.ts";
+import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { valueOf } from "./answer.ts";
 import type { ControlContext } from "./control.ts";
@@ -78,7 +79,13 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["tools", async ({ session }, { server }) => {
     const open = await session;
     const { tools, notes } = await knownTools(open, typeof server === "string" ? server : undefined);
-    return { tools: tools.map((tool) => ({ ...tool, policy: judge(open.config.policy, tool.id).kind })), notes };
+    const { policy } = open.config;
+    const judged = tools.map((tool) => ({
+      ...tool,
+      policy: judge(policy, tool.id).kind,
+      effect: effectOf(policy, tool),
+    }));
+    return { tools: judged, notes };
   }],
   ["call", async ({ session, signal, progress }, { tool, arguments: given, isApproved }) => {
     const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {

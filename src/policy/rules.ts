@@ -10,7 +10,7 @@ export type Verdict =
 const ALLOW: Verdict = Object.freeze({ kind: "allow" });
 
 /** Judges a tool by its id; deny outranks approve. */
-export function judge(policy: Config["policy"], toolId: string): Verdict {
+export function judge(policy: Pick<Config["policy"], "deny" | "approve">, toolId: string): Verdict {
   const denied = policy.deny.find((pattern) => matchesPattern(pattern, toolId));
   if (denied !== undefined) return { kind: "deny", pattern: denied };
   const asked = policy.approve.find((pattern) => matchesPattern(pattern, toolId));

@@ -37,6 +37,7 @@ Deno.test("tools, search and call work at a terminal and for programs", async ()
   await using home = await createTestHome({ servers: { kit: testServer("kit") } });
   const tools = JSON.parse((await home.run(["tools", "--json"])).stdout);
   assert.ok(tools.tools.some(({ id }: { id: string }) => id === "kit:add"));
+  assert.match((await home.run(["tools"])).stdout, /kit:write +allow +effectful +Writes into a file/);
   const search = await home.run(["search", "adds", "numbers"]);
   assert.match(search.stdout.split("\n")[1]!, /kit:add +Adds two numbers/);
   assert.equal((await home.run(["call", "kit:add", '{"a":2,"b":3}'])).stdout, '{\n  "sum": 5\n}\n');

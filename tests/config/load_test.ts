@@ -76,12 +76,14 @@ Deno.test("what is used is the very text that was pinned, whatever becomes of th
 Deno.test("a project tightens policy, sandbox and limits", async () => {
   await using place = await makePlace(
     "policy: { deny: ['a:*'], approve: ['b:*'] }\nsandbox: { minimum_level: 1 }\nlimits: { answer_tokens: 5000 }",
-    "policy: { deny: ['c:*'], approve: ['d:*'] }\nsandbox: { minimum_level: 2 }\n" +
+    "policy: { deny: ['c:*'], approve: ['d:*'], effects: { 'a:get': effectful, 'own:*': read } }\n" +
+      "servers: { own: { command: x } }\nsandbox: { minimum_level: 2 }\n" +
       "limits: { answer_tokens: 1000, results_age: 1d }",
   );
   await place.trust();
   const { config } = await loadConfig(place.home, place.project);
-  assert.deepEqual(config.policy, { deny: ["a:*", "c:*"], approve: ["b:*", "d:*"] });
+  const effects = { "a:get": "effectful", "own:*": "read" };
+  assert.deepEqual(config.policy, { deny: ["a:*", "c:*"], approve: ["b:*", "d:*"], effects });
   assert.equal(config.sandbox.minimum_level, 2);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 1_000, results_age: 86_400_000 });
   assertFrozen(config);
@@ -89,13 +91,13 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
 
 Deno.test("a project never loosens them", async () => {
   await using place = await makePlace(
-    "policy: { deny: ['a:*'], approve: ['b:*'] }\nsandbox: { minimum_level: 3 }\nlimits: { answer_tokens: 5000 }",
-    "policy: { deny: [], approve: [] }\nsandbox: { minimum_level: 0 }\n" +
+    "policy: { deny: ['a:*'], approve: ['b:*'], effects: { 'a:x': read } }\nsandbox: { minimum_level: 3 }\nlimits: { answer_tokens: 5000 }",
+    "policy: { deny: [], approve: [], effects: { 'a:delete': read } }\nsandbox: { minimum_level: 0 }\n" +
       "limits: { answer_tokens: 100000, frame_bytes: 536870912, tools_per_server: 100000, results_age: 365d }",
   );
   await place.trust();
   const { config } = await loadConfig(place.home, place.project);
-  assert.deepEqual(config.policy, { deny: ["a:*"], approve: ["b:*"] });
+  assert.deepEqual(config.policy, { deny: ["a:*"], approve: ["b:*"], effects: { "a:x": "read" } });
   assert.equal(config.sandbox.minimum_level, 3);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 5_000 });
 });
