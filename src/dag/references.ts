@@ -12,7 +12,7 @@ export interface Reference {
 }
 
 /** Names a task may have: what every object has by birth is none. */
-export const TASK_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const TASK_ID = /^[A-Za-z0-9_-]{1,64}$/;
 export function isTaskId(id: string): boolean {
   return TASK_ID.test(id) && !(id in Object.prototype);
 }

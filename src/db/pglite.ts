@@ -1,4 +1,5 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { within } from "../model/time.ts";
 import type { Database, Queryable } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { Reply, Request } from "./pglite_worker.ts";
@@ -18,7 +19,7 @@ export async function openDatabase(directory: string, options: OpenOptions = {})
   const worker = startWorker();
   try {
     const opening = worker.send({ op: "open", dataDir, isNew, ...options.dump && { dump: options.dump } });
-    await withTimeout(opening, OPEN_TIMEOUT_MS);
+    await within(opening, OPEN_TIMEOUT_MS, `no answer within ${OPEN_TIMEOUT_MS / 1000} s`);
   } catch (cause) {
     worker.terminate();
     throw unusable(dataDir, cause);
@@ -146,16 +147,4 @@ function serialise(worker: WorkerPort): Database {
         worker.terminate();
       }),
   };
-}
-
-async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

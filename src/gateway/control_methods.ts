@@ -1,3 +1,4 @@
+import { requireServer } from "../config/load.ts";
 import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
 import { tokens } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
@@ -189,6 +190,7 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
 async function index({ session, progress }: ControlContext, only?: string[]): Promise<IndexReport[]> {
   const open = await session;
   open.startTimeoutMs = FIRST_START_MS;
+  only?.forEach((name) => requireServer(open.config, name));
   const names = open.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) => name)
     .filter((name) => only === undefined || only.includes(name));
   const reports: IndexReport[] = [];

@@ -1,6 +1,7 @@
 import { requireServer } from "../config/load.ts";
 import { messageOf } from "../model/errors.ts";
 import { cut, oneLine } from "../model/text.ts";
+import { within } from "../model/time.ts";
 import type { Tool } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import type { Hit } from "../vector/search_port.ts";
@@ -74,23 +75,12 @@ export async function knownTools(session: Session, only?: string): Promise<{ too
     const failure = await session.shared.catalogues.lastFailure(session.config.servers[name]!);
     try {
       if (failure !== undefined) throw new Error(failure);
-      return (await withinTime(session.server(name).catalogue())).tools;
+      const reading = session.server(name).catalogue();
+      return (await within(reading, FIRST_READ_MS, "it is still starting; try again in a moment")).tools;
     } catch (error) {
       notes.push(`(server "${name}" has no tools to offer: ${oneLine(messageOf(error), 120)})`);
       return [];
     }
   }));
   return { tools: lists.flat(), notes };
-}
-
-async function withinTime<T>(promise: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it is still starting; try again in a moment")), FIRST_READ_MS);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

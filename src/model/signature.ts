@@ -44,9 +44,9 @@ function typeText(type: Type): string {
 }
 
 /** The values a parameter can take; of very many the first few. */
-export function literalsText(values: readonly unknown[], shown = SHOWN_VALUES): string {
-  const texts = values.slice(0, shown).map(literal);
-  return (values.length > shown ? [...texts, "…"] : texts).join("|");
+function literalsText(values: readonly unknown[]): string {
+  const texts = values.slice(0, SHOWN_VALUES).map(literal);
+  return (values.length > SHOWN_VALUES ? [...texts, "…"] : texts).join("|");
 }
 
 function literal(value: unknown): string {

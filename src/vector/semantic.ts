@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { within } from "../model/time.ts";
 import { log } from "../telemetry/log.ts";
 import type { Query } from "./query.ts";
 import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
@@ -231,7 +232,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     },
     async similar(query, texts, also) {
       try {
-        return await within(compare(query, texts, also), PATIENCE_MS);
+        return await within(compare(query, texts, also), PATIENCE_MS, "the model is still being prepared");
       } catch (error) {
         return { kind: "unavailable", why: messageOf(error) };
       }
@@ -276,16 +277,4 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       await running;
     },
   };
-}
-
-async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the model is still being prepared")), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

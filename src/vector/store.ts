@@ -45,7 +45,7 @@ export interface ScoreRequest {
 }
 
 /** Below this a scan of everything is faster than an index, and exact. */
-export const EXACT_BELOW = 10_000;
+const EXACT_BELOW = 10_000;
 const NEIGHBOURS = 300;
 const SAMPLE = 1_000;
 const KEPT_DAYS = 30;
@@ -54,17 +54,23 @@ const MAX_ROWS = 50_000;
 const MAX_INDEXED_DIMENSION = 2_000;
 
 export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): VectorStore {
-  const indexed = new Set<string>();
+  /** Asked once: whoever opens a large set anew finds its index there. */
+  let reading: Promise<Set<string>> | undefined;
+  const indexes = () =>
+    reading ??= db.query<{ indexname: string }>(
+      "select indexname from pg_indexes where tablename = 'tool_embedding' and indexdef like '%hnsw%'",
+    ).then((rows) => new Set(rows.map(({ indexname }) => indexname)));
 
   /** The index for large sets; made once, kept up by every insert. */
   async function ensureIndex(model: string, dimension: number): Promise<void> {
-    if (indexed.has(model) || dimension > MAX_INDEXED_DIMENSION) return;
+    const known = await indexes();
+    if (known.has(indexName(model)) || dimension > MAX_INDEXED_DIMENSION) return;
     await db.exec(
       `create index if not exists ${indexName(model)} on tool_embedding
        using hnsw ((embedding::vector(${dimension})) vector_cosine_ops) with (m = 16, ef_construction = 64)
        where model = ${literal(model)}`,
     );
-    indexed.add(model);
+    known.add(indexName(model));
   }
 
   /** Scores in one array each: a row of the result per tool would cost five times as much. */
@@ -99,6 +105,11 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
     return [...new Set([...near.flat(), ...request.also, ...sample])];
   }
 
+  async function forget(model: string): Promise<void> {
+    await db.query("delete from tool_embedding where model = $1", [model]);
+    await db.exec(`drop index if exists ${indexName(model)}`);
+    (await indexes()).delete(indexName(model));
+  }
   async function read<T>(key: string): Promise<T | undefined> {
     const [row] = await db.query<{ value: T }>("select value from config_metadata where key = $1", [key]);
     return row?.value;
@@ -138,7 +149,7 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
     async score(request) {
       const { model, ids, rows } = request;
       const some = (wanted: readonly number[]) => scan(request, "id = any($1::int[])", wanted);
-      const found = ids.length >= exactBelow && indexed.has(model)
+      const found = ids.length >= exactBelow && (await indexes()).has(indexName(model))
         ? await some(await candidates(request))
         // Reading all is faster than picking, unless most of it is of no interest.
         : rows > 2 * ids.length
@@ -171,16 +182,12 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
       if (row!.rows >= exactBelow) await ensureIndex(model, dimension);
       await db.exec("analyze tool_embedding");
     },
-    async forget(model) {
-      await db.query("delete from tool_embedding where model = $1", [model]);
-      await db.exec(`drop index if exists ${indexName(model)}`);
-      indexed.delete(model);
-    },
+    forget,
     async forgetOtherModels(model) {
       const others = await db.query<{ model: string }>("select distinct model from tool_embedding where model <> $1", [
         model,
       ]);
-      for (const other of others) await this.forget(other.model);
+      for (const other of others) await forget(other.model);
     },
   };
 }

@@ -43,6 +43,9 @@ Deno.test("tools, search and call work at a terminal and for programs", async ()
   assert.equal((await home.run(["call", "kit:add", '{"a":2,"b":3}'])).stdout, '{\n  "sum": 5\n}\n');
   const whole = JSON.parse((await home.run(["call", "kit:add", '{"a":2,"b":3}', "--json"])).stdout);
   assert.deepEqual(whole.structuredContent, { sum: 5 });
+  const unknown = await home.run(["index", "kitt"]);
+  assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+  assert.match(unknown.stderr, /There is no server "kitt"\nNearest: kit\./);
   const failed = await home.run(["call", "kit:fail"]);
   assert.deepEqual([failed.code, failed.stdout, failed.stderr], [1, "", "it did not work\n"]);
 });

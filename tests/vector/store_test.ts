@@ -70,6 +70,8 @@ Deno.test("in a large set the index finds the nearest, and what is asked for bes
     for (const i of [...found, far]) assert.ok(Math.abs(row[i]! - exact[i]!) < 1e-5);
     const looked = row.filter((score) => !Number.isNaN(score)).length;
     assert.ok(looked > 900 && looked < 2_200, `${looked} were looked at: the nearest and a sample`);
+    const reopened = await createVectorStore(db, 500).score(request);
+    assert.deepEqual(reopened.whole, row, "the index is found again by whoever comes next");
     const plan = await db.query<Record<string, string>>(
       `explain select id from tool_embedding where model = 'm'
        order by embedding::vector(16) <=> '[${query.join()}]'::vector(16) limit 10`,

@@ -1,5 +1,5 @@
 import { type Attribute, createGraph, ELEMENT, type Graph } from "./onnx.ts";
-import { type Tensor, transpose } from "./safetensors.ts";
+import type { Tensor } from "./safetensors.ts";
 
 /** The sizes of a BERT encoder, from its `config.json`. */
 export interface BertConfig {
@@ -97,7 +97,8 @@ type Linear = (input: string, name: string) => string;
 
 function floatLinear(graph: Graph, weights: (name: string) => Tensor): Linear {
   return (input, name) => {
-    const matrix = graph.floats(`${name}.weight`, transpose(weights(`${name}.weight`)));
+    const { dims: [rows = 0, columns = 0], data } = weights(`${name}.weight`);
+    const matrix = graph.floats(`${name}.weight`, { dims: [columns, rows], data: turn(data, rows, columns) });
     return graph.op("Add", [
       graph.op("MatMul", [input, matrix]),
       graph.floats(`${name}.bias`, weights(`${name}.bias`)),
@@ -155,8 +156,9 @@ export function quantiseRows({ dims, data }: Tensor): { values: Int8Array; scale
   return { values, scales };
 }
 
-function turn(values: Int8Array, rows: number, columns: number): Int8Array {
-  const turned = new Int8Array(values.length);
+/** Rows become columns. */
+function turn<T extends Float32Array | Int8Array>(values: T, rows: number, columns: number): T {
+  const turned = values.slice() as T;
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) turned[j * rows + i] = values[i * columns + j]!;
   }

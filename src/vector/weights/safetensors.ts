@@ -47,13 +47,3 @@ function toFloat32(dtype: string, bytes: ArrayBuffer): Float32Array {
       throw new TypeError(`Cannot read the weights: numbers of type ${dtype} are not supported`);
   }
 }
-
-/** Rows become columns. */
-export function transpose({ dims, data }: Tensor): Tensor {
-  const [rows = 0, columns = 0] = dims;
-  const turned = new Float32Array(data.length);
-  for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) turned[j * rows + i] = data[i * columns + j]!;
-  }
-  return { dims: [columns, rows], data: turned };
-}
