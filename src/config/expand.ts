@@ -11,6 +11,12 @@ export function variablesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].filter((match) => match[2] === undefined).map((match) => match[1]!);
 }
 
+/** The names of the variables that starting a server takes. */
+export function variablesOf({ command, args, env, cwd, url, headers }: ServerConfig): string[] {
+  const texts = [command, cwd, url, ...args ?? [], ...Object.values(env ?? {}), ...Object.values(headers ?? {})];
+  return [...new Set(texts.flatMap((text) => text === undefined ? [] : variablesIn(text)))];
+}
+
 /** A server's definition with every `${VAR}` filled in. */
 export interface ResolvedServer extends ServerConfig {
   /** The values that look like credentials by their names: what must never be shown. */

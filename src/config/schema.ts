@@ -61,6 +61,8 @@ export const fileSchema = z.strictObject({
     idle_exit: duration.optional(),
     /** How long a server process stays without calls; 0 keeps it. */
     server_idle_stop: duration.optional(),
+    /** How long after a crash a run goes on by itself once its folder is connected again. */
+    auto_resume: duration.optional(),
     log_level: z.enum(["debug", "info", "warning", "error"]).optional(),
   }).optional(),
   embeddings: z.strictObject({
@@ -88,6 +90,13 @@ export const fileSchema = z.strictObject({
     definition_bytes: z.number().int().min(1_024).max(4 * 1024 * 1024).optional(),
     results_bytes: z.number().int().min(1_048_576).optional(),
     results_age: durationUpTo(CENTURY).optional(),
+    /** The most tasks of one workflow, and how many run at once, in all and on one server. */
+    tasks: z.number().int().min(1).max(100_000).optional(),
+    concurrency: z.number().int().min(1).max(10_000).optional(),
+    server_concurrency: z.number().int().min(1).max(10_000).optional(),
+    /** How many runs that are over are remembered, and for how long. */
+    runs: z.number().int().min(1).max(1_000_000).optional(),
+    runs_age: durationUpTo(CENTURY).optional(),
   }).optional(),
 });
 
@@ -106,7 +115,12 @@ export interface ServerConfig extends Readonly<ServerEntry> {
 export interface Config {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly engine: Readonly<
-    { idle_exit: number; server_idle_stop: number; log_level: "debug" | "info" | "warning" | "error" }
+    {
+      idle_exit: number;
+      server_idle_stop: number;
+      auto_resume: number;
+      log_level: "debug" | "info" | "warning" | "error";
+    }
   >;
   readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
@@ -126,10 +140,15 @@ export interface Limits {
   readonly definition_bytes: number;
   readonly results_bytes: number;
   readonly results_age: number;
+  readonly tasks: number;
+  readonly concurrency: number;
+  readonly server_concurrency: number;
+  readonly runs: number;
+  readonly runs_age: number;
 }
 
 export const DEFAULTS = {
-  engine: { idle_exit: 600_000, server_idle_stop: 600_000, log_level: "info" },
+  engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   sandbox: { minimum_level: 0 },
   policy: { deny: [], approve: [], effects: {} },
@@ -140,5 +159,10 @@ export const DEFAULTS = {
     definition_bytes: 256 * 1024,
     results_bytes: 1024 * 1024 * 1024,
     results_age: 7 * 86_400_000,
+    tasks: 1_000,
+    concurrency: 32,
+    server_concurrency: 16,
+    runs: 1_000,
+    runs_age: 30 * 86_400_000,
   },
 } as const satisfies Omit<Config, "servers">;

@@ -3,14 +3,12 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { deepFreeze, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { isTaskId, referencesIn } from "./references.ts";
-import type { Plan, PlannedTask, Task, ToolTask } from "./task.ts";
+import type { Plan, PlannedTask, Task } from "./task.ts";
 
 export interface PlanOptions {
   readonly maxTasks: number;
-  /** What is wrong with a tool task itself: an unknown tool, arguments that its schema does not allow. */
-  check(task: ToolTask): readonly string[];
-  /** Tasks that are already there and may be depended on, when tasks are added to a run. */
-  readonly existing?: ReadonlySet<string>;
+  /** What is wrong with a task itself: an unknown tool, arguments that its schema does not allow. */
+  check(task: Task): readonly string[];
 }
 
 const LONGEST_TIMEOUT = 86_400_000;
@@ -55,9 +53,9 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   const problems: string[] = [];
   const tasks = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
   problems.push(...repeated(tasks));
-  for (const task of tasks) if (task.type === "tool") problems.push(...options.check(task).map(named(task.id)));
+  for (const task of tasks) problems.push(...options.check(task).map(named(task.id)));
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
-  problems.push(...tasks.flatMap((task) => danglingIn(task, places, options.existing)));
+  problems.push(...tasks.flatMap((task) => danglingIn(task, places)));
   const needs = tasks.map(({ depends_on }) => depends_on.flatMap((id) => places.get(id) ?? []));
   const order = sorted(needs);
   if (order.length < tasks.length) problems.push(`they wait for each other: ${cycle(tasks, needs, order).join(" → ")}`);
@@ -115,10 +113,10 @@ function repeated(tasks: readonly Task[]): string[] {
     .map(([id, same]) => `${same.length} tasks are called ${id}`);
 }
 
-function danglingIn(task: Task, places: ReadonlyMap<string, number>, existing?: ReadonlySet<string>): string[] {
+function danglingIn(task: Task, places: ReadonlyMap<string, number>): string[] {
   return task.depends_on.flatMap((id) => {
     if (id === task.id) return [`task ${id} waits for itself`];
-    if (places.has(id) || existing?.has(id)) return [];
+    if (places.has(id)) return [];
     const near = places.size <= 1_000 ? nearest(id, places.keys(), 1)[0] : undefined;
     return [`task ${task.id} waits for ${oneLine(id, 64)}, which is not there${near ? `; did you mean ${near}?` : ""}`];
   });

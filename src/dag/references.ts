@@ -1,12 +1,12 @@
 import { AgentCardsError } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
+import { follow, type Json, type Step } from "../model/json.ts";
 import { cut } from "../model/text.ts";
 
 /** `$OUTPUT[id].a[0]["b"]`: a place in what a task gave, or, as `$RESULT[handle]`, in a stored answer. */
 export interface Reference {
   readonly kind: "output" | "result";
   readonly id: string;
-  readonly path: readonly (string | number)[];
+  readonly path: readonly Step[];
   /** As it was written. */
   readonly text: string;
 }
@@ -53,7 +53,7 @@ function readReference(text: string, from: number, start: RegExpExecArray): Refe
       { hint: `Write $${start[0]} where the text itself is meant.` },
     );
   }
-  const path: (string | number)[] = [];
+  const path: Step[] = [];
   STEP.lastIndex = NAME.lastIndex;
   let end = STEP.lastIndex;
   for (let step = STEP.exec(text); step; step = STEP.exec(text)) {
@@ -78,7 +78,8 @@ export function referencesIn(value: unknown): Reference[] {
 
 /**
  * The value with every reference filled in, in one pass: what comes out of a tool is never looked at again. A reference
- * that is the whole of a text gives the value itself, one inside a text is written into it.
+ * that is the whole of a text gives the value itself, one inside a text is written into it. `lookUp` gives what a
+ * reference leads to, its path included.
  */
 export function resolveReferences(value: Json, lookUp: (reference: Reference) => unknown): Json {
   if (typeof value === "string") return resolveText(value, lookUp);
@@ -91,36 +92,19 @@ export function resolveReferences(value: Json, lookUp: (reference: Reference) =>
 function resolveText(text: string, lookUp: (reference: Reference) => unknown): Json {
   const pieces = parseTemplate(text);
   const [only] = pieces;
-  if (pieces.length === 1 && typeof only === "object") return follow(lookUp(only), only) as Json;
-  return pieces.map((piece) => typeof piece === "string" ? piece : written(follow(lookUp(piece), piece))).join("");
+  if (pieces.length === 1 && typeof only === "object") return lookUp(only) as Json;
+  return pieces.map((piece) => typeof piece === "string" ? piece : written(lookUp(piece))).join("");
 }
 
 function written(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }
 
-const SHOWN_KEYS = 20;
-
-/** The place in a value that a path leads to; only what a value has of its own counts. */
-function follow(value: unknown, { path, text }: Reference): unknown {
-  let at = value;
-  for (const [i, step] of path.entries()) {
-    const isThere = typeof at === "object" && at !== null && Object.hasOwn(at, step) &&
-      (typeof step === "number") === Array.isArray(at);
-    if (!isThere) {
-      const where = text.slice(0, text.indexOf("]") + 1) +
-        path.slice(0, i).map((part) => `[${JSON.stringify(part)}]`).join("");
-      throw new AgentCardsError("REFERENCE_INVALID", `${text} leads nowhere: ${where} ${has(at)}`);
-    }
-    at = (at as Record<string | number, unknown>)[step];
-  }
-  return at;
-}
-
-function has(value: unknown): string {
-  if (Array.isArray(value)) return `is a list of ${value.length}`;
-  if (typeof value !== "object" || value === null) return `is ${value === null ? "null" : `a ${typeof value}`}`;
-  const keys = Object.keys(value);
-  const shown = keys.slice(0, SHOWN_KEYS).map((key) => cut(key, 60)).join(", ");
-  return keys.length ? `has ${shown}${keys.length > SHOWN_KEYS ? ", …" : ""}` : "is empty";
+/** The place in a value that a reference's path leads to. */
+export function referred(value: unknown, { path, text }: Pick<Reference, "path" | "text">): unknown {
+  const found = follow(value, path);
+  if ("value" in found) return found.value;
+  const where = text.slice(0, text.indexOf("]") + 1) +
+    path.slice(0, found.missing).map((part) => `[${JSON.stringify(part)}]`).join("");
+  throw new AgentCardsError("REFERENCE_INVALID", `${text} leads nowhere: ${where} ${found.there}`);
 }

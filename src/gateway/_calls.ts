@@ -7,14 +7,14 @@ import type { Caller } from "./caller.ts";
 import type { Outcome } from "./execute.ts";
 import { SERVER_INFO } from "./mcp_server.ts";
 import { createParking } from "./_parking.ts";
-import type { Session } from "./session.ts";
 import { TOOLS } from "./tools/all.ts";
 import type { GatewayCall, GatewayTool } from "./tools/tool.ts";
+import type { WorkSession } from "./workflows.ts";
 
 type Message = Record<string, unknown>;
 
 export interface CallsOptions {
-  readonly session: Promise<Session>;
+  readonly session: Promise<WorkSession>;
   send(message: Message): void;
   /** Writes a response that is JSON already; the id stands at its beginning. */
   sendRaw(id: unknown, frame: string | Uint8Array): void;
@@ -29,7 +29,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   const parking = createParking();
   let capabilities: unknown;
-  let opened: Session | undefined;
+  let opened: WorkSession | undefined;
   session.then((open) => opened = open, () => {});
 
   /** Asks a client that takes requests from us. */
@@ -117,7 +117,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     /** Whether a cancellation was for a call of ours. */
     cancel(params: unknown): boolean {
       const controller = isObject(params) ? running.get(params.requestId) : undefined;
-      controller?.abort();
+      controller?.abort({ cancelled: isObject(params) && typeof params.reason === "string" ? params.reason : "" });
       return controller !== undefined;
     },
     /** Whether a client's answer belongs to a question of ours. */

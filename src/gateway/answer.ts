@@ -12,7 +12,15 @@ export function textResult(text: string, isError = false): ToolResult {
 /** What was cut out of an answer and must be stored under its handle. */
 export interface Shaped {
   readonly result: ToolResult;
-  readonly stored?: string;
+  readonly stored?: Stored;
+}
+
+/** What is put aside, as JSON, and where in it the value of the result is. */
+export interface Stored {
+  readonly json: string;
+  readonly steps: readonly string[];
+  readonly shape: string;
+  readonly preview: string;
 }
 
 export interface ShapeOptions {
@@ -35,16 +43,25 @@ export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
   // A short text beside large structured content says what that is: it stays.
   const keepsText = result.structuredContent !== undefined && textSize({ content }) <= PREVIEW_CHARACTERS;
   const value = keepsText ? result.structuredContent : everything(result);
-  const whole = typeof value === "string" ? value : JSON.stringify(value, null, 1);
+  const hasBoth = !keepsText && result.structuredContent !== undefined && value !== result.structuredContent;
+  const stored = { ...outlined(value), steps: hasBoth ? ["structuredContent"] : [] };
   const note = [
     `This answer has about ${tokens(size)} tokens and was stored as ${options.handle}.`,
     `Read parts of it: call_tool agentcards:read_result {"handle": "${options.handle}", "path"?, "offset"?, "limit"?}.`,
-    `Shape: ${cut(shape(value), PREVIEW_CHARACTERS)}`,
-    `It begins:\n${cut(whole, PREVIEW_CHARACTERS)}`,
+    `Shape: ${stored.shape}`,
+    `It begins:\n${stored.preview}`,
   ].join("\n");
   const { structuredContent: _structured, ...rest } = result;
   const others = keepsText ? content : content.filter((block) => !isText(block));
-  return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored: JSON.stringify(value) };
+  return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored };
+}
+
+/** A value as JSON, with what an agent gets to see of it. */
+export function outlined(value: unknown): Omit<Stored, "steps"> {
+  const json = JSON.stringify(value);
+  // Not the whole again, spread over lines, just for its beginning.
+  const whole = typeof value === "string" ? value : JSON.stringify(value, null, json.length > 100_000 ? 0 : 1);
+  return { json, shape: cut(shape(value), PREVIEW_CHARACTERS), preview: cut(whole, PREVIEW_CHARACTERS) };
 }
 
 /** What is taken out: the value, and a long text beside structured content where it says something else. */

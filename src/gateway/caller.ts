@@ -45,26 +45,35 @@ export async function approve(request: ApprovalRequest, caller: Caller): Promise
       `${request.id} needs a human's approval (${why}), and this client cannot ask`,
       {
         hint:
-          "A human can make this call at a terminal with `agentcards call`, or change policy.approve in config.yaml.",
+          "Run it with run_workflow: it waits there until a human approves it. A human can also make this call with `agentcards call`.",
       },
     );
   }
-  const shown = cut(sanitise(JSON.stringify(request.arguments, null, 2)), SHOWN_CHARACTERS);
-  const answer = await caller.ask({
+  if (await isAllowed({ ...request, why }, caller.ask, caller.signal)) return;
+  throw new AgentCardsError("TOOL_DENIED", `${request.id} was not allowed by the human`, {
+    hint: "Do not try again unless the user asks for it.",
+  });
+}
+
+/** Puts one call to the human: what, on which server, with which arguments, and why it is asked. */
+export async function isAllowed(
+  { id, arguments: given, why }: { id: string; arguments: Record<string, unknown>; why: string },
+  ask: NonNullable<Caller["ask"]>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const shown = cut(sanitise(JSON.stringify(given, null, 2)), SHOWN_CHARACTERS);
+  const answer = await ask({
     method: "elicitation/create",
     params: {
       mode: "form",
-      message: `Allow ${oneLine(request.id)}? It was asked for because ${why}. Arguments:\n${shown}`,
+      message: `Allow ${oneLine(id)}? It was asked for because ${why}. Arguments:\n${shown}`,
       requestedSchema: {
         type: "object",
         properties: { allow: { type: "boolean", title: "Allow this one call", default: false } },
         required: ["allow"],
       },
     },
-  }, caller.signal);
+  }, signal);
   const content = answer.content as Record<string, unknown> | undefined;
-  if (answer.action === "accept" && content?.allow === true) return;
-  throw new AgentCardsError("TOOL_DENIED", `${request.id} was not allowed by the human`, {
-    hint: "Do not try again unless the user asks for it.",
-  });
+  return answer.action === "accept" && content?.allow === true;
 }

@@ -4,17 +4,21 @@ import { TOO_LONG } from "../model/lines.ts";
 import type { Channel } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import { METHODS } from "./control_methods.ts";
-import type { Session } from "./session.ts";
+import type { WorkSession } from "./workflows.ts";
 
 /** What a control method works with. */
 export interface ControlContext {
   readonly gateway: Gateway;
   /** Rejects when the configuration cannot be used; methods that need none still work. */
-  readonly session: Promise<Session>;
+  readonly session: Promise<WorkSession>;
   readonly signal: AbortSignal;
   progress(value: unknown): void;
   stop(): void;
 }
+
+export type Params = Record<string, unknown>;
+/** One thing the command line can ask for. */
+export type Method = (context: ControlContext, params: Params) => Promise<unknown>;
 
 /** Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. */
 export async function serveControl(
@@ -33,7 +37,7 @@ export async function serveControl(
       work.finally(() => running.delete(work));
     });
   } finally {
-    gone.abort();
+    gone.abort({ cancelled: "the command was stopped" });
     await Promise.allSettled(running);
   }
 }

@@ -6,18 +6,16 @@ import type { ServerStatus } from "../mcp/server.ts";
 import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { valueOf } from "./answer.ts";
-import type { ControlContext } from "./control.ts";
+import type { ControlContext, Method, Params } from "./control.ts";
 import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
 import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
+import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
 
 /** What a server may take when it is started for the first time ever. */
 const FIRST_START_MS = 180_000;
-
-type Params = Record<string, unknown>;
-type Method = (context: ControlContext, params: Params) => Promise<unknown>;
 
 /** One server as `agentcards status` shows it. */
 export interface ServerReport {
@@ -108,6 +106,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     await Deno.writeFile(text(path, "path"), dump, { mode: 0o600, createNew: true });
     return { bytes: dump.length };
   }],
+  ...WORKFLOW_METHODS,
   ["stop", ({ stop }) => {
     // The answer goes out first.
     setTimeout(stop, 10);

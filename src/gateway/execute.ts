@@ -24,37 +24,52 @@ export interface ToolCall {
   readonly retry?: Record<string, unknown>;
 }
 
+/** A tool and the server it belongs to. */
+export interface ToolAddress {
+  readonly server: string;
+  readonly name: string;
+}
+
 const CALL_TIMEOUT_MS = 10 * 60_000;
 
 /** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
 export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
-  const { server, name } = resolveKnown(session, call.tool) ?? await resolve(session, call.tool);
+  const { server, name } = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
   const id = toolId(server, name);
   if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
 
   const verdict = judge(session.config.policy, id);
-  if (verdict.kind === "deny") {
-    throw new AgentCardsError("TOOL_DENIED", `${id} may not be called: policy.deny has "${verdict.pattern}"`, {
-      hint: "Only the user can change this, in config.yaml.",
-    });
-  }
+  if (verdict.kind === "deny") throw denied(id, verdict.pattern);
   if (verdict.kind === "approve") await approve({ id, arguments: call.arguments, pattern: verdict.pattern }, caller);
 
   const request = { name, arguments: call.arguments, ...call.retry, ...call.meta && { _meta: call.meta } };
+  const reply = await callServer(session, { server, request }, caller);
+  return await answer(session, id, reply);
+}
+
+export function denied(id: string, pattern: string): AgentCardsError {
+  return new AgentCardsError("TOOL_DENIED", `${id} may not be called: policy.deny has "${pattern}"`, {
+    hint: "Only the user can change this, in config.yaml.",
+  });
+}
+
+/** Puts a call to its server, starting it when needed; questions that come back go to whoever called. */
+export async function callServer(
+  session: Session,
+  { server, request, timeoutMs }: { server: string; request: Record<string, unknown>; timeoutMs?: number },
+  caller: Caller,
+): Promise<Reply> {
   const callers = session.callers(server);
   callers.add(caller);
   try {
     const send = (params: Record<string, unknown>) =>
       session.server(server).request("tools/call", params, {
-        timeoutMs: session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
+        timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
         signal: caller.signal,
         ...caller.progress && { onProgress: caller.progress },
       });
     const reply = await send(request);
-    const settled = isQuestion(reply)
-      ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more }))
-      : reply;
-    return await answer(session, id, settled);
+    return isQuestion(reply) ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more })) : reply;
   } finally {
     callers.delete(caller);
   }
@@ -83,14 +98,13 @@ async function store(
   const handle = newHandle();
   const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
   if (stored !== undefined) {
-    await Deno.writeTextFile(results.pathOf(handle), stored, { mode: 0o600 });
-    results.register({ handle, tool: id, bytes: stored.length });
+    await results.write({ handle, tool: id, json: stored.json });
   }
   return { kind: "result", result };
 }
 
 /** The usual case, without waiting for anything: an id that is in memory. */
-function resolveKnown(session: Session, asked: string): { server: string; name: string } | undefined {
+function resolveKnown(session: Session, asked: string): ToolAddress | undefined {
   const colon = asked.indexOf(":");
   if (colon < 0) return;
   const server = asked.slice(0, colon);
@@ -99,7 +113,7 @@ function resolveKnown(session: Session, asked: string): { server: string; name: 
 }
 
 /** Which server and tool a name means: `server:tool`, or a bare name that only one server has. */
-async function resolve(session: Session, asked: string): Promise<{ server: string; name: string }> {
+export async function resolveTool(session: Session, asked: string): Promise<ToolAddress> {
   const { server, name } = splitToolId(asked);
   if (server === undefined) return await resolveBareName(session, name);
   if (server === "agentcards") return { server, name };
@@ -114,14 +128,14 @@ async function resolve(session: Session, asked: string): Promise<{ server: strin
   throw unknownTool(asked, tools.map((tool) => tool.id));
 }
 
-async function resolveBareName(session: Session, name: string): Promise<{ server: string; name: string }> {
+async function resolveBareName(session: Session, name: string): Promise<ToolAddress> {
   const ids: string[] = [];
   for (const { config } of session.status()) {
     if (config.disabled) continue;
     for (const tool of (await session.known(config.name))?.tools ?? []) ids.push(tool.id);
   }
   const matches = ids.filter((id) => splitToolId(id).name === name);
-  if (matches.length === 1) return splitToolId(matches[0]!) as { server: string; name: string };
+  if (matches.length === 1) return splitToolId(matches[0]!) as ToolAddress;
   if (matches.length > 1) {
     throw new AgentCardsError("TOOL_AMBIGUOUS", `"${name}" is a tool of several servers: ${matches.join(", ")}`, {
       hint: "Call it by one of these ids.",

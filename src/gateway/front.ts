@@ -7,13 +7,15 @@ import type { Channel } from "./channel.ts";
 import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { serveProtocol } from "./mcp_server.ts";
-import type { Session } from "./session.ts";
+import type { WorkSession } from "./workflows.ts";
 
 export type Message = Record<string, unknown>;
 
 const MAX_DEPTH = 64;
 /** An agent that connects will search: the model is loaded before, but after the client has its list of tools. */
 const WARM_UP_AFTER_MS = 1_000;
+/** Runs that a crash interrupted go on as soon as their folder is connected again. */
+const ADOPT_AFTER_MS = 100;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 
@@ -21,8 +23,11 @@ const PARSE_ERROR = -32700;
  * Serves one client until its connection ends. Frames are checked here before anything believes them; `tools/call` goes
  * straight to our tools, so that results pass as they are; the rest of the protocol is the SDK's.
  */
-export async function serveClient(wire: Channel, session: Promise<Session>): Promise<void> {
-  const warmUp = setTimeout(() => void warm(session), WARM_UP_AFTER_MS);
+export async function serveClient(wire: Channel, session: Promise<WorkSession>): Promise<void> {
+  const timers = [
+    setTimeout(() => void adopt(session), ADOPT_AFTER_MS),
+    setTimeout(() => void warm(session), WARM_UP_AFTER_MS),
+  ];
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
@@ -103,13 +108,22 @@ export async function serveClient(wire: Channel, session: Promise<Session>): Pro
       else take(line);
     });
   } finally {
-    clearTimeout(warmUp);
+    timers.forEach(clearTimeout);
     calls.abortAll();
     await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
   }
 }
 
-async function warm(session: Promise<Session>): Promise<void> {
+async function adopt(session: Promise<WorkSession>): Promise<void> {
+  try {
+    const open = await session;
+    await open.workflows.adopt(open);
+  } catch (error) {
+    log("debug", "runs not taken up", { reason: describe(error) });
+  }
+}
+
+async function warm(session: Promise<WorkSession>): Promise<void> {
   try {
     const { warmSearch } = await (import("./search.ts" as string) as Promise<typeof import("./search.ts")>);
     await warmSearch(await session);

@@ -1,6 +1,8 @@
 import { ensureHome, type Home } from "../config/home.ts";
 import { readConfigFile } from "../config/read.ts";
 import { DEFAULTS, type Limits } from "../config/schema.ts";
+import { createJournal } from "../dag/journal.ts";
+import type { RunPorts } from "../dag/run_port.ts";
 import type { Database } from "../db/database.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
@@ -13,6 +15,7 @@ import { VERSION } from "./hello.ts";
 import { createLargeFrames } from "./large.ts";
 import { createResultStore } from "./results.ts";
 import { openSession, type Session, type SessionContext, type Shared } from "./session.ts";
+import { createWorkflows, type Workflows, type WorkSession } from "./workflows.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {
@@ -21,12 +24,16 @@ export interface Gateway extends AsyncDisposable {
   readonly idleExitMs: number;
   /** The open database, or why there is none. */
   database(): Promise<{ db: Database } | { problem: string }>;
-  openSession(context: SessionContext): Promise<Session>;
+  readonly workflows: Workflows;
+  openSession(context: SessionContext): Promise<WorkSession>;
+  /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;
 }
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
+  /** Runs the code of code tasks; without it there are none. */
+  readonly runCode?: RunPorts["runCode"];
 }
 
 /** Builds the parts and joins them. Nothing slow is opened before somebody needs it. */
@@ -76,8 +83,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     record: calls.record,
   };
   const sessions = new Set<Session>();
+  // The caller holds the home's lock, so nobody else can have the database open.
+  const journal = createJournal(maybeDatabase, { isAlone: true });
+  const workflows = createWorkflows({ journal, sessions, ...options.runCode && { runCode: options.runCode } });
 
-  const closeSession = async (session: Session) => {
+  const dispose = async (session: Session) => {
     if (sessions.delete(session)) await session[Symbol.asyncDispose]();
   };
   return {
@@ -89,12 +99,17 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
       const session = await openSession(shared, context);
       sessions.add(session);
-      return session;
+      return Object.assign(session, { workflows });
     },
-    closeSession,
+    workflows,
+    async closeSession(session) {
+      await workflows.released(session);
+      await dispose(session);
+    },
     async [Symbol.asyncDispose]() {
       isClosing = true;
-      await Promise.all([...sessions].map(closeSession));
+      await workflows.close();
+      await Promise.all([...sessions].map(dispose));
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();

@@ -1,6 +1,7 @@
 import type { LargeMessage } from "../mcp/connect_stdio.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
+import type { Json, Step } from "../model/json.ts";
 import type { LargeReply, LargeRequest, PartRequest } from "./large_worker.ts";
 import { newHandle, type ResultStore } from "./results.ts";
 
@@ -9,6 +10,8 @@ export interface LargeFrames {
   parse(frame: Uint8Array, options: { calls: readonly string[]; answerTokens: number }): Promise<LargeMessage>;
   /** A part of a stored result, as text. */
   readPart(path: string, options: PartRequest["options"]): Promise<string>;
+  /** The value at a place in a stored result; `named` is how it was asked for. */
+  readValue(path: string, steps: readonly Step[], named: string): Promise<Json>;
   close(): void;
 }
 
@@ -55,6 +58,11 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
     return waiter.promise;
   }
 
+  async function readPart(path: string, options: PartRequest["options"]): Promise<string> {
+    const reply = await ask({ path, options });
+    return reply.kind === "part" ? reply.text : "";
+  }
+
   return {
     async parse(frame, { calls, answerTokens }) {
       const handle = newHandle();
@@ -63,12 +71,11 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
       if (reply.kind === "message") return reply;
       if (reply.kind === "part") throw new TypeError("A frame was answered with a part");
       if (reply.stored) results.register({ handle, tool: "", bytes: reply.stored });
-      return { kind: "shaped", id: reply.id, large: { json: reply.json, isError: reply.isError, bytes: reply.bytes } };
+      const { id, kind: _kind, stored: _stored, ...large } = reply;
+      return { kind: "shaped", id, large };
     },
-    async readPart(path, options) {
-      const reply = await ask({ path, options });
-      return reply.kind === "part" ? reply.text : "";
-    },
+    readPart,
+    readValue: async (path, steps, named) => JSON.parse(await readPart(path, { steps, named })),
     close() {
       worker?.terminate();
     },

@@ -1,9 +1,10 @@
 // Parses, redacts, shapes and stores one large frame at a time.
 import type { Message } from "../mcp/stdio.ts";
-import { messageOf, toAgentCardsError } from "../model/errors.ts";
-import { isObject, jsonDepth } from "../model/json.ts";
+import type { LargeResult } from "../mcp/upstream.ts";
+import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
+import { follow, isObject, type Json, jsonDepth, type Step } from "../model/json.ts";
 import { createRedactor } from "../telemetry/redact.ts";
-import { shapeAnswer, type Shaped, textResult, type ToolResult } from "./answer.ts";
+import { shapeAnswer, type Shaped, textResult, type ToolResult, valueOf } from "./answer.ts";
 import { slice } from "./results.ts";
 
 export interface LargeRequest {
@@ -20,13 +21,13 @@ export interface LargeRequest {
 export interface PartRequest {
   readonly id: number;
   readonly path: string;
-  readonly options: { path?: string; offset?: number; limit?: number };
+  readonly options: { path?: string; offset?: number; limit?: number } | { steps: readonly Step[]; named: string };
 }
 
 export type LargeReply =
   | { kind: "message"; message: Message }
   | { kind: "part"; text: string }
-  | { kind: "shaped"; id: string; json: Uint8Array; isError: boolean; bytes: number; stored: number };
+  | ({ kind: "shaped"; id: string; stored: number } & LargeResult);
 
 const MAX_DEPTH = 256;
 
@@ -40,6 +41,7 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   const { id, result } = message;
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
   const shaped = await store(request, shapeAnswer(result as ToolResult, request));
+  const { stored } = shaped;
   const json = new TextEncoder().encode(JSON.stringify(shaped.result));
   return {
     kind: "shaped",
@@ -47,7 +49,10 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
     json,
     isError: shaped.result.isError === true,
     bytes: frame.length,
-    stored: shaped.stored?.length ?? 0,
+    stored: stored?.json.length ?? 0,
+    output: stored
+      ? { kind: "stored", handle: request.handle, steps: stored.steps, shape: stored.shape, preview: stored.preview }
+      : { kind: "value", value: valueOf(shaped.result) as Json },
   };
 }
 
@@ -55,7 +60,7 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
 async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
   if (shaped.stored === undefined) return shaped;
   try {
-    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored, { mode: 0o600 });
+    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored.json, { mode: 0o600 });
     return shaped;
   } catch (error) {
     return {
@@ -66,8 +71,16 @@ async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
 
 /** A part of a stored result, as text. */
 async function readPart({ path, options }: PartRequest): Promise<string> {
-  const part = slice(JSON.parse(await Deno.readTextFile(path)), options);
+  const whole: unknown = JSON.parse(await Deno.readTextFile(path));
+  if ("steps" in options) return JSON.stringify(stepInto(whole, options));
+  const part = slice(whole, options);
   return typeof part === "string" ? part : JSON.stringify(part);
+}
+
+function stepInto(whole: unknown, { steps, named }: { steps: readonly Step[]; named: string }): unknown {
+  const found = follow(whole, steps);
+  if ("value" in found) return found.value;
+  throw new AgentCardsError("REFERENCE_INVALID", `${named} leads nowhere: what is there ${found.there}`);
 }
 
 const port = self as unknown as {

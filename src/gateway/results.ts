@@ -1,14 +1,13 @@
 import type { Limits } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
+import { follow } from "../model/json.ts";
 import { cut } from "../model/text.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
-  /** Where a handle's content lies. */
-  pathOf(handle: string): string;
+  write(stored: { handle: string; tool: string; json: string }): Promise<void>;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
   /** The stored value, or what `load` makes of its file. */
@@ -41,20 +40,25 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
     for (const { handle } of gone) await Deno.remove(`${directory}/${handle}`).catch(() => {});
   }
 
+  function register({ handle, tool, bytes }: { handle: string; tool: string; bytes: number }): void {
+    database.then(async (db) => {
+      if (!db) return;
+      await db.query(
+        "insert into result_handle (handle, tool, bytes, expires_at) values ($1, $2, $3, now() + $4 * interval '1 ms')",
+        [handle, tool, bytes, limits.results_age],
+      );
+      await sweep(db);
+    }).catch(() => {
+      // The file is there; without its row it only lives until the folder is cleaned.
+    });
+  }
+
   return {
     directory,
-    pathOf: (handle) => `${directory}/${handle}`,
-    register({ handle, tool, bytes }) {
-      database.then(async (db) => {
-        if (!db) return;
-        await db.query(
-          "insert into result_handle (handle, tool, bytes, expires_at) values ($1, $2, $3, now() + $4 * interval '1 ms')",
-          [handle, tool, bytes, limits.results_age],
-        );
-        await sweep(db);
-      }).catch(() => {
-        // The file is there; without its row it only lives until the folder is cleaned.
-      });
+    register,
+    async write({ handle, tool, json }) {
+      await Deno.writeTextFile(`${directory}/${handle}`, json, { mode: 0o600 });
+      register({ handle, tool, bytes: json.length });
     },
     async read(handle, load = parseFile) {
       const gone = () =>
@@ -85,28 +89,15 @@ export function slice(value: unknown, options: { path?: string; offset?: number;
   return found;
 }
 
-/** Follows `items[0].name` and `["odd key"]` through own properties only. */
+/** Follows `items[0].name` and `["odd key"]`. */
 function at(value: unknown, path: string): unknown {
-  let here = value;
-  for (const [, dotted, index, quoted] of path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)) {
-    const key = dotted ?? index ?? unescaped(quoted!);
-    const known = Array.isArray(here)
-      ? /^\d+$/.test(key) && Number(key) < here.length
-      : isObject(here) && Object.hasOwn(here, key);
-    if (!known) {
-      const keys = Array.isArray(here) && here.length > 0
-        ? `0 to ${here.length - 1}`
-        : isObject(here)
-        ? Object.keys(here).slice(0, 20).join(", ")
-        : "none";
-      throw new AgentCardsError(
-        "INPUT_INVALID",
-        `path: there is no "${cut(String(key), 60)}" here; there are: ${cut(keys, 400)}`,
-      );
-    }
-    here = Array.isArray(here) ? here[Number(key)] : (here as Record<string, unknown>)[key];
-  }
-  return here;
+  const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)].map(
+    ([, dotted, index, quoted]) => index !== undefined ? Number(index) : dotted ?? unescaped(quoted!),
+  );
+  const found = follow(value, steps);
+  if ("value" in found) return found.value;
+  const step = cut(String(steps[found.missing]), 60);
+  throw new AgentCardsError("INPUT_INVALID", `path: there is no "${step}" here; what is here ${cut(found.there, 400)}`);
 }
 
 function unescaped(quoted: string): string {

@@ -52,6 +52,7 @@ export interface CallRecord {
 /** One connection's view: its folder, its environment, its configuration, its servers. */
 export interface Session extends AsyncDisposable {
   readonly shared: Shared;
+  readonly cwd: string;
   readonly loaded: LoadedConfig;
   readonly config: Config;
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
@@ -100,6 +101,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
 
   const session: Session = {
     shared,
+    cwd: context.cwd,
     loaded,
     config,
     startTimeoutMs: START_TIMEOUT_MS,

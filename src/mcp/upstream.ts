@@ -1,6 +1,6 @@
 import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
 import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
+import { isObject, type Json } from "../model/json.ts";
 
 /** What a server answered to one request: its result, its error, or a result too large to handle on the main thread. */
 export type Reply =
@@ -13,7 +13,20 @@ export interface LargeResult {
   readonly json: Uint8Array;
   readonly isError: boolean;
   readonly bytes: number;
+  /** What it says, or where that lies. */
+  readonly output: LargeOutput;
 }
+
+/** The value of a large result, where it is small after all, or its place in what was stored. */
+export type LargeOutput =
+  | { readonly kind: "value"; readonly value: Json }
+  | {
+    readonly kind: "stored";
+    readonly handle: string;
+    readonly steps: readonly string[];
+    readonly shape: string;
+    readonly preview: string;
+  };
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;

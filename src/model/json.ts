@@ -1,3 +1,5 @@
+import { cut } from "./text.ts";
+
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
@@ -61,4 +63,36 @@ export function deepFreeze<T>(value: T): T {
     for (const item of Object.values(value)) deepFreeze(item);
   }
   return value;
+}
+
+export type Step = string | number;
+
+/**
+ * Follows steps into a value through what each level has of its own. Where there is no way on, tells after how many
+ * steps, and what there is instead.
+ */
+export function follow(
+  value: unknown,
+  steps: readonly Step[],
+): { readonly value: unknown } | { readonly missing: number; readonly there: string } {
+  let here = value;
+  for (const [i, step] of steps.entries()) {
+    const isThere = Array.isArray(here)
+      ? /^\d+$/.test(String(step)) && Number(step) < here.length
+      : isObject(here) && typeof step === "string" && Object.hasOwn(here, step);
+    if (!isThere) return { missing: i, there: outline(here) };
+    here = (here as Record<Step, unknown>)[step];
+  }
+  return { value: here };
+}
+
+const SHOWN_KEYS = 20;
+const SHOWN_OF_A_KEY = 60;
+
+function outline(value: unknown): string {
+  if (Array.isArray(value)) return `is a list of ${value.length}`;
+  if (!isObject(value)) return `is ${value === null ? "null" : `a ${typeof value}`}`;
+  const keys = Object.keys(value);
+  const shown = keys.slice(0, SHOWN_KEYS).map((key) => cut(key, SHOWN_OF_A_KEY)).join(", ");
+  return keys.length ? `has ${shown}${keys.length > SHOWN_KEYS ? ", …" : ""}` : "is empty";
 }

@@ -15,6 +15,9 @@ export interface Tool {
   readonly hash: string;
 }
 
+/** What calling a tool does to the world: nothing, the same however often, or something each time. */
+export type Effect = "read" | "idempotent" | "effectful";
+
 /** A tool that could not be taken as it came, and what was done about it. */
 export interface ToolNote {
   readonly tool: string;

@@ -1,9 +1,6 @@
 import type { Config } from "../config/schema.ts";
 import { matchesPattern } from "../model/pattern.ts";
-import type { Tool } from "../model/tool.ts";
-
-/** What calling a tool does to the world: nothing, the same however often, or something each time. */
-export type Effect = "read" | "idempotent" | "effectful";
+import type { Effect, Tool } from "../model/tool.ts";
 
 const DANGER: Readonly<Record<Effect, number>> = { read: 0, idempotent: 1, effectful: 2 };
 

@@ -101,9 +101,3 @@ Deno.test("dag-006: ten thousand tasks are planned within a second, and more tha
   assert.ok(performance.now() - began < 2_000, `${performance.now() - began} ms`);
   assert.match(problem(many), /There are 10000 tasks; the most is 1000/);
 });
-
-Deno.test("tasks that are added may wait for tasks that are there", () => {
-  const existing = new Set(["done"]);
-  assert.deepEqual(ids([tool("new", "done")], { ...OPTIONS, existing }), ["new"]);
-  assert.match(problem([tool("new", "undone")], { ...OPTIONS, existing }), /waits for undone/);
-});

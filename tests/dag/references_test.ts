@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseTemplate, referencesIn, resolveReferences } from "../../src/dag/references.ts";
+import { parseTemplate, referencesIn, referred, resolveReferences } from "../../src/dag/references.ts";
 import type { Json } from "../../src/model/json.ts";
 import { type Random, seeded } from "../model/random.ts";
 
@@ -9,7 +9,7 @@ const OUTPUTS: Record<string, Json> = {
   list: [10, 20],
   trap: "$OUTPUT[user].name and $$OUTPUT[x]",
 };
-const fill = (value: Json) => resolveReferences(value, ({ id }) => OUTPUTS[id]);
+const fill = (value: Json) => resolveReferences(value, (reference) => referred(OUTPUTS[reference.id], reference));
 
 Deno.test("a reference that is the whole text gives the value itself", () => {
   assert.deepEqual(fill("$OUTPUT[user].tags"), ["a", "b"]);

@@ -130,7 +130,7 @@ Deno.test("large answers become handles that can be read in parts; media never c
     assert.deepEqual(JSON.parse(textOf(await read({ path: `rows[${count - 1}].id` }))), count - 1);
     assert.equal(JSON.parse(textOf(await read({ path: "rows", offset: 10, limit: 5 }))).length, 5);
     const missing = await read({ path: "rows[0].nope" });
-    assert.match(textOf(missing), /there is no "nope" here; there are: id, name, note/);
+    assert.match(textOf(missing), /there is no "nope" here; what is here has id, name, note/);
     const polluted = await read({ path: "__proto__" });
     assert.equal(polluted.isError, true);
   }

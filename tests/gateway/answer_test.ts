@@ -18,7 +18,7 @@ Deno.test("a large text is stored, and a note with its handle, shape and beginni
   const image = { type: "image", data: "x".repeat(100_000), mimeType: "image/png" };
   const result = { content: [...text("begin " + "x".repeat(8_000)), image], isError: true, _meta: { a: 1 } };
   const shaped = shapeAnswer(result, OPTIONS);
-  assert.equal(JSON.parse(shaped.stored!), "begin " + "x".repeat(8_000));
+  assert.equal(JSON.parse(shaped.stored!.json), "begin " + "x".repeat(8_000));
   assert.deepEqual((shaped.result.content as unknown[])[1], image, "pictures stay");
   assert.deepEqual([shaped.result.isError, shaped.result._meta], [true, { a: 1 }]);
   const note = noteOf(shaped.result);
@@ -32,16 +32,19 @@ Deno.test("structured content counts, and is stored once when the text only repe
   const structuredContent = { rows: Array.from({ length: 500 }, (_, i) => ({ i, name: `row ${i}` })) };
   const repeated = { structuredContent, content: text(JSON.stringify(structuredContent, null, 2)) };
   const shaped = shapeAnswer(repeated, OPTIONS);
-  assert.deepEqual(JSON.parse(shaped.stored!), structuredContent);
+  assert.deepEqual(JSON.parse(shaped.stored!.json), structuredContent);
   assert.equal(shaped.result.structuredContent, undefined);
   assert.match(noteOf(shaped.result), /Shape: \{rows: array\(500\) of \{i: number, name: string\(5\)\}\}/);
-  assert.deepEqual(JSON.parse(shapeAnswer({ structuredContent, content: [] }, OPTIONS).stored!), structuredContent);
+  assert.deepEqual(
+    JSON.parse(shapeAnswer({ structuredContent, content: [] }, OPTIONS).stored!.json),
+    structuredContent,
+  );
 });
 
 Deno.test("text beside structured content is not lost when it says something else", () => {
   const report = "The report. ".repeat(1_000);
   const { stored } = shapeAnswer({ structuredContent: { ok: true }, content: text(report) }, OPTIONS);
-  assert.deepEqual(JSON.parse(stored!), { structuredContent: { ok: true }, text: report });
+  assert.deepEqual(JSON.parse(stored!.json), { structuredContent: { ok: true }, text: report });
 });
 
 Deno.test("the note fits the budget whatever the value looks like", () => {
@@ -69,7 +72,7 @@ Deno.test("no answer is too odd to be looked at", () => {
     const result: ToolResult = { content };
     assert.deepEqual(shapeAnswer(result, OPTIONS), { result });
     const large: ToolResult = { content, structuredContent: "x".repeat(10_000) };
-    assert.equal(JSON.parse(shapeAnswer(large, OPTIONS).stored!), large.structuredContent);
+    assert.equal(JSON.parse(shapeAnswer(large, OPTIONS).stored!.json), large.structuredContent);
   }
 });
 

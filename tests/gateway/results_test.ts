@@ -50,13 +50,13 @@ Deno.test("a path that leads nowhere says what there is instead", () => {
   ) {
     assert.throws(() => slice(VALUE, { path }), {
       code: "INPUT_INVALID",
-      message: /there is no ".*" here; there are: /s,
+      message: /there is no ".*" here; what is here /s,
     });
   }
-  assert.throws(() => slice(VALUE, { path: "item" }), { message: /there are: items, odd key, text/ });
-  assert.throws(() => slice(VALUE, { path: "items[9]" }), { message: /there are: 0 to 1$/ });
-  assert.throws(() => slice([], { path: "[0]" }), { message: /there are: none$/ });
-  assert.throws(() => slice(null, { path: "a" }), { message: /there are: none$/ });
+  assert.throws(() => slice(VALUE, { path: "item" }), { message: /what is here has items, odd key, text/ });
+  assert.throws(() => slice(VALUE, { path: "items[9]" }), { message: /what is here is a list of 2$/ });
+  assert.throws(() => slice([], { path: "[0]" }), { message: /is a list of 0$/ });
+  assert.throws(() => slice(null, { path: "a" }), { message: /is null$/ });
 });
 
 Deno.test("slice() cuts texts and lists, from an offset, with a limit", () => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../model/json.ts";
 import type { Caller } from "../caller.ts";
 import type { Outcome } from "../execute.ts";
-import type { Session } from "../session.ts";
+import type { WorkSession } from "../workflows.ts";
 
 /** What arrived with a `tools/call` for one of our tools. */
 export interface GatewayCall {
@@ -15,5 +15,5 @@ export interface GatewayTool {
   readonly definition: JsonObject & { name: string; description: string; inputSchema: JsonObject };
   /** What a call is filed under. */
   label(input: Record<string, unknown>): string;
-  run(session: Session, call: GatewayCall, caller: Caller): Promise<Outcome>;
+  run(session: WorkSession, call: GatewayCall, caller: Caller): Promise<Outcome>;
 }

@@ -1,0 +1,67 @@
+import { AgentCardsError } from "../model/errors.ts";
+import type { Json, JsonObject, Step } from "../model/json.ts";
+import type { TaskStatus } from "./event.ts";
+import { type Reference, referencesIn, referred, resolveReferences } from "./references.ts";
+import type { TaskState } from "./state.ts";
+
+/** What code sees of a task it depends on. */
+export interface Dependency {
+  readonly status: TaskStatus;
+  readonly output: Json;
+  readonly error: string | null;
+}
+
+/** Reads a place in a stored answer. */
+export type LoadStored = (handle: string, steps: readonly Step[], named: string) => Promise<Json>;
+
+type Tasks = ReadonlyMap<string, TaskState>;
+
+/**
+ * A value with all its references filled in. Nothing has to be waited for unless one leads into a stored answer; of that
+ * only the place it leads to is read.
+ */
+export function fillIn(value: JsonObject, tasks: Tasks, load: LoadStored): JsonObject | Promise<JsonObject> {
+  const references = referencesIn(value);
+  if (references.length === 0) return value;
+  const inline = (reference: Reference) => referred(inlineValue(tasks, reference), reference);
+  const stored = references.filter((reference) => placeOf(tasks, reference) !== undefined);
+  if (stored.length === 0) return resolveReferences(value, inline) as JsonObject;
+  return Promise.all(stored.map(async (reference) => {
+    const { handle, steps } = placeOf(tasks, reference)!;
+    return [reference.text, await load(handle, [...steps, ...reference.path], reference.text)] as const;
+  })).then((loaded) => {
+    const values = new Map(loaded);
+    return resolveReferences(
+      value,
+      (reference) => values.has(reference.text) ? values.get(reference.text) : inline(reference),
+    ) as JsonObject;
+  });
+}
+
+function placeOf(tasks: Tasks, reference: Reference): { handle: string; steps: readonly Step[] } | undefined {
+  if (reference.kind === "result") return { handle: reference.id, steps: [] };
+  const output = tasks.get(reference.id)?.output;
+  return output?.kind === "stored" ? output : undefined;
+}
+
+function inlineValue(tasks: Tasks, { id, text }: Reference): Json {
+  const task = tasks.get(id);
+  if (task?.output?.kind === "value") return task.output.value;
+  throw new AgentCardsError("REFERENCE_INVALID", `${text} leads nowhere: task ${id} gave nothing (${task?.status})`);
+}
+
+/** What code sees of the tasks it depends on, whether they succeeded or not. */
+export async function dependenciesOf(
+  ids: readonly string[],
+  tasks: Tasks,
+  load: LoadStored,
+): Promise<Record<string, Dependency>> {
+  const entries = ids.map(async (id): Promise<[string, Dependency]> => {
+    const { status, output, error } = tasks.get(id)!;
+    const value = output?.kind === "stored"
+      ? await load(output.handle, output.steps, `deps.${id}`)
+      : output?.value ?? null;
+    return [id, { status: status as TaskStatus, output: value, error: error ?? null }];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}

@@ -1,0 +1,79 @@
+/** Something that can run now, on a server, with a rank: the higher goes first. */
+export interface Ready {
+  readonly server: string;
+  readonly height: number;
+  readonly place: number;
+}
+
+export interface Caps {
+  readonly all: number;
+  readonly perServer: number;
+}
+
+/** What is ready to run, longest path first, within how much may run at once, in all and on each server. */
+export function createReadyQueue<T extends Ready>(caps: Caps) {
+  const lines = new Map<string, { heap: T[]; running: number }>();
+  let running = 0;
+
+  const line = (server: string) => lines.getOrInsertComputed(server, () => ({ heap: [], running: 0 }));
+
+  return {
+    add(item: T): void {
+      push(line(item.server).heap, item);
+    },
+    /** The next that may run; it counts as running until it is given back. */
+    take(): T | undefined {
+      if (running >= caps.all) return undefined;
+      let best: { heap: T[]; running: number } | undefined;
+      for (const candidate of lines.values()) {
+        if (candidate.heap.length === 0 || candidate.running >= caps.perServer) continue;
+        if (!best || isBefore(candidate.heap[0]!, best.heap[0]!)) best = candidate;
+      }
+      if (!best) return undefined;
+      best.running++;
+      running++;
+      return pop(best.heap);
+    },
+    /** Counts one as running again that was given back for a while. */
+    takeBack(item: T): void {
+      line(item.server).running++;
+      running++;
+    },
+    giveBack(item: T): void {
+      line(item.server).running--;
+      running--;
+    },
+  };
+}
+
+function isBefore(a: Ready, b: Ready): boolean {
+  return a.height > b.height || (a.height === b.height && a.place < b.place);
+}
+
+function push<T extends Ready>(heap: T[], item: T): void {
+  let at = heap.push(item) - 1;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!isBefore(item, heap[parent]!)) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = item;
+}
+
+function pop<T extends Ready>(heap: T[]): T {
+  const first = heap[0]!;
+  const last = heap.pop()!;
+  if (heap.length === 0) return first;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+    if (!isBefore(heap[child]!, last)) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = last;
+  return first;
+}

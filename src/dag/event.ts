@@ -1,0 +1,98 @@
+import type { Json, JsonObject, Step } from "../model/json.ts";
+import type { Effect } from "../model/tool.ts";
+import type { Task } from "./task.ts";
+
+/** What a task gave: the value itself, or where a large one lies and how it begins. */
+export type Output =
+  | { readonly kind: "value"; readonly value: Json }
+  | {
+    readonly kind: "stored";
+    readonly handle: string;
+    /** Where in what is stored the value is. */
+    readonly steps: readonly Step[];
+    readonly shape: string;
+    readonly preview: string;
+  };
+
+/** How a task ended. */
+export type TaskStatus = "success" | "error" | "failed_safe" | "skipped" | "in_doubt";
+
+/** How a run as a whole stands. */
+export type RunStatus = "running" | "paused" | "completed" | "failed" | "aborted";
+
+/** How a run is to go, as its starter asked for it. */
+export interface RunOptions {
+  readonly pause?: "never" | "layer" | "effects";
+  readonly pause_after?: readonly string[];
+  readonly return?: readonly string[];
+  readonly timeout_ms?: number;
+  readonly concurrency?: number;
+}
+
+/** A call that waits for a decision. */
+export interface WaitingCall {
+  readonly task: string;
+  readonly tool?: string;
+  readonly arguments?: JsonObject;
+  readonly code?: string;
+}
+
+export type PauseReason = "layer" | "effects" | "after" | "approval" | "in_doubt" | "question" | "waiting";
+
+/** What a paused run waits for, and who may decide it. */
+export interface Pending {
+  readonly reason: PauseReason;
+  readonly for: "agent" | "human";
+  readonly why: string;
+  /** The tasks that wait, the first of which is meant by a decision that names none. */
+  readonly calls: readonly WaitingCall[];
+  readonly choices: readonly string[];
+  /** The layer that was finished, for a pause after it. */
+  readonly layer?: number;
+  /** What exactly an approval is for: run, task, definition of the tool, arguments. */
+  readonly hash?: string;
+}
+
+/** A decision, as it is written down: who made it, and what about. */
+export type Decision =
+  | { readonly action: "continue" }
+  | { readonly action: "abort" }
+  | { readonly action: "approve"; readonly task: string; readonly hash: string; readonly expires: number }
+  | { readonly action: "reject"; readonly task: string; readonly hash: string }
+  | { readonly action: "inject"; readonly tasks: number }
+  | { readonly action: "resolve"; readonly task: string; readonly outcome: "done" | "retry" | "skip" };
+
+export type DecidedBy = "agent" | "human";
+
+/** Everything that happens to a run. This is what the journal keeps, and what whoever watches a run sees. */
+export type Happening =
+  | { readonly kind: "planned"; readonly tasks: readonly Task[]; readonly options?: RunOptions }
+  | { readonly kind: "started"; readonly task: string; readonly attempt: number; readonly effect: Effect }
+  | {
+    readonly kind: "done";
+    readonly task: string;
+    readonly attempt: number;
+    readonly ms: number;
+    readonly bytes: number;
+    readonly output: Output;
+    /** What code leaves for the rest of the run. */
+    readonly state?: JsonObject;
+  }
+  | {
+    readonly kind: "failed";
+    readonly task: string;
+    readonly attempt: number;
+    readonly ms: number;
+    readonly error: string;
+    /** `again`: this attempt only; another one follows. */
+    readonly status: "error" | "failed_safe" | "again";
+  }
+  | { readonly kind: "skipped"; readonly task: string; readonly why: string }
+  | { readonly kind: "in_doubt"; readonly task: string; readonly attempt: number; readonly why: string }
+  | { readonly kind: "paused"; readonly pending: Pending }
+  | { readonly kind: "resumed"; readonly why: string }
+  | { readonly kind: "command"; readonly by: DecidedBy; readonly decision: Decision }
+  | { readonly kind: "finished"; readonly status: "completed" | "failed" | "aborted"; readonly error?: string };
+
+/** A happening with its place and its time. */
+export type RunEvent = Happening & { readonly seq: number; readonly at: number };

@@ -1,0 +1,283 @@
+import type { Database } from "../db/database.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { createCommitQueue } from "./_commit_queue.ts";
+import type { Happening, RunEvent, RunStatus } from "./event.ts";
+import { createFold, type Fold, type RunState, snapshotOf } from "./state.ts";
+
+/** What is kept of a run besides what happens to it. */
+export interface RunHead {
+  readonly id: string;
+  readonly name: string;
+  readonly cwd: string;
+  /** Of the configuration it was started under. */
+  readonly fingerprint: string;
+  readonly servers: readonly string[];
+  /** Names of the variables that its servers need; never their values. */
+  readonly variables: readonly string[];
+}
+
+/** A run as lists show it. */
+export interface RunRow extends RunHead {
+  readonly status: RunStatus;
+  readonly summary: JsonObject;
+  readonly epoch: number;
+  /** Whether somebody holds its lease. */
+  readonly isHeld: boolean;
+  /** When it was last known to be alive, at most one lease late. */
+  readonly seen: number;
+  readonly created: number;
+  readonly updated: number;
+}
+
+/** The right to write on in a run's journal. */
+export interface Writer {
+  readonly run: string;
+  /** Resolves once the row cannot be lost any more; rejects when another runner has taken over. */
+  append(event: RunEvent, summary?: JsonObject): Promise<void>;
+  /** Keeps what the rows up to the state's add up to, so that reading them again is short. */
+  snapshot(state: RunState): Promise<void>;
+  /** Told once when another runner has taken over. */
+  readonly lost: Promise<AgentCardsError>;
+  /** Gives the lease up. */
+  close(): void;
+}
+
+export interface Journal {
+  begin(head: RunHead): Writer;
+  /** Takes a run that rests, or whose runner is gone, with the first rows to write; undefined when somebody was faster. */
+  take(row: Pick<RunRow, "id" | "epoch">, first: readonly RunEvent[]): Promise<Writer | undefined>;
+  /** Writes down a decision about a run that rests; false when it does not rest any more. */
+  note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[]): Promise<boolean>;
+  find(id: string): Promise<RunRow | undefined>;
+  /** A run's state so far, to be gone on from. */
+  open(id: string): Promise<Fold>;
+  events(id: string): Promise<RunEvent[]>;
+  list(filter?: RunFilter): Promise<RunRow[]>;
+  prune(keep: { readonly ageMs: number; readonly count: number }): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface RunFilter {
+  readonly status?: readonly RunStatus[];
+  readonly cwd?: string;
+  readonly limit?: number;
+}
+
+export interface JournalOptions {
+  readonly leaseMs?: number;
+  /** Whether nobody else can have this database open: then leases of before are worth nothing. */
+  readonly isAlone: boolean;
+}
+
+const LEASE_MS = 15_000;
+
+/** The journal of all runs: rows are gathered while a commit is under way and go out together in the next one. */
+export function createJournal(database: Promise<Database | undefined>, options: JournalOptions): Journal {
+  const leaseMs = options.leaseMs ?? LEASE_MS;
+  const open = new Map<string, Open>();
+  let opened: Promise<Database> | undefined;
+  let beat: ReturnType<typeof setInterval> | undefined;
+
+  const ready = () => opened ??= openOnce();
+  async function openOnce(): Promise<Database> {
+    const db = await database;
+    if (!db) {
+      throw new AgentCardsError("DB_UNUSABLE", "Workflows need the database, and it cannot be opened", {
+        hint: "`agentcards status` says what is wrong with it.",
+      });
+    }
+    if (options.isAlone) {
+      await db.query("update workflow_run set lease_until = least(lease_until, now()) where status = 'running'");
+    }
+    return db;
+  }
+  const queue = createCommitQueue(ready, leaseMs);
+
+  /** Keeps the leases; a run that is not ours any more hears of it. */
+  async function renew(): Promise<void> {
+    const mine = [...open.values()];
+    try {
+      const db = await ready();
+      const kept = await db.query<{ id: string; epoch: number }>(
+        `update workflow_run r set lease_until = now() + $2 * interval '1 ms'
+         from json_to_recordset($1::json) as x(id text, epoch integer)
+         where r.id = x.id and r.epoch = x.epoch returning r.id, r.epoch`,
+        [JSON.stringify(mine.map(({ run, epoch }) => ({ id: run, epoch }))), leaseMs],
+      );
+      const stillMine = new Set(kept.map(({ id, epoch }) => `${id} ${epoch}`));
+      for (const { run, epoch, lose } of mine) if (!stillMine.has(`${run} ${epoch}`)) lose(taken(run));
+    } catch {
+      // The next beat tries again; a row that cannot be written says so to its writer.
+    }
+  }
+
+  function writer(run: string, epoch: number, head?: RunHead): Writer {
+    const lost = Promise.withResolvers<AgentCardsError>();
+    const entry: Open = { run, epoch, lose: lost.resolve };
+    open.set(`${run} ${epoch}`, entry);
+    beat ??= setInterval(renew, leaseMs / 3);
+    if (head) queue.begin(head, epoch);
+    return {
+      run,
+      lost: lost.promise,
+      append: (event, summary) =>
+        queue.append({ run, epoch, event, ...summary && { summary } }).catch((error) => {
+          const problem = error instanceof AgentCardsError ? error : unwritable(error);
+          lost.resolve(problem);
+          throw problem;
+        }),
+      async snapshot(state) {
+        const json = JSON.stringify(snapshotOf(state));
+        await (await ready()).query(
+          `insert into workflow_snapshot (run, seq, state) select $1, $2, $3::json
+           from workflow_run where id = $1 and epoch = $4
+           on conflict (run) do update set seq = excluded.seq, state = excluded.state`,
+          [run, state.seq, json, epoch],
+        );
+      },
+      close() {
+        open.delete(`${run} ${epoch}`);
+        if (open.size > 0) return;
+        clearInterval(beat);
+        beat = undefined;
+      },
+    };
+  }
+
+  async function find(where: string, parameters: readonly unknown[]): Promise<RunRow[]> {
+    const db = await ready();
+    const rows = await db.query<Omit<RunRow, "isHeld"> & Record<string, unknown>>(
+      `select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until > now() as held,
+         extract(epoch from lease_until)::float8 * 1000 as seen,
+         extract(epoch from created_at)::float8 * 1000 as created, extract(epoch from updated_at)::float8 * 1000 as updated
+       from workflow_run ${where}`,
+      parameters,
+    );
+    return rows.map(({ held, ...row }) => ({ ...row, isHeld: held === true }) as unknown as RunRow);
+  }
+
+  async function rows(id: string, after: number): Promise<RunEvent[]> {
+    const found = await (await ready()).query<EventRow>(
+      "select seq, at, kind, task, attempt, payload from workflow_event where run = $1 and seq > $2 order by seq",
+      [id, after],
+    );
+    return found.map(eventOf);
+  }
+
+  return {
+    begin: (head) => writer(head.id, 1, head),
+    async take({ id, epoch }, first) {
+      const [won] = await (await ready()).query<{ epoch: number }>(
+        `with taken as (
+           update workflow_run set epoch = epoch + 1, status = 'running', updated_at = now(),
+             lease_until = now() + $4 * interval '1 ms'
+           where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
+           returning id, epoch
+         ), written as (
+           insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
+           select taken.id, x.seq, taken.epoch, x.at, x.kind, x.task, x.attempt, x.payload
+           from taken cross join json_to_recordset($3::json)
+             as x(seq integer, at float8, kind text, task text, attempt integer, payload json)
+         ) select epoch from taken`,
+        [id, epoch, JSON.stringify(first.map(rowOf)), leaseMs],
+      );
+      return won && writer(id, won.epoch);
+    },
+    async note({ id, epoch }, events) {
+      const written = await (await ready()).query(
+        `with noted as (
+           update workflow_run set epoch = epoch + 1, updated_at = now()
+           where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
+           returning id, epoch
+         ) insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
+         select noted.id, x.seq, noted.epoch, x.at, x.kind, x.task, x.attempt, x.payload
+         from noted cross join json_to_recordset($3::json)
+           as x(seq integer, at float8, kind text, task text, attempt integer, payload json) returning 1`,
+        [id, epoch, JSON.stringify(events.map(rowOf))],
+      );
+      return written.length > 0;
+    },
+    find: async (id) => (await find("where id = $1", [id]))[0],
+    async open(id) {
+      const [kept] = await (await ready()).query<{ state: Json }>(
+        "select state from workflow_snapshot where run = $1",
+        [id],
+      );
+      const after = (kept?.state as JsonObject | undefined)?.seq as number | undefined;
+      const fold = createFold(kept?.state);
+      for (const event of await rows(id, after ?? 0)) fold.add(event);
+      return fold;
+    },
+    events: (id) => rows(id, 0),
+    list: ({ status, cwd, limit } = {}) =>
+      find(
+        `where ($1::jsonb is null or $1::jsonb ? status) and ($2::text is null or cwd = $2)
+         order by created_at desc, id limit $3`,
+        [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000],
+      ),
+    async prune({ ageMs, count }) {
+      const gone = await (await ready()).query(
+        `with gone as (
+           delete from workflow_run where status in ('completed', 'failed', 'aborted') and (
+             updated_at < now() - $1 * interval '1 ms' or id in (
+               select id from workflow_run order by created_at desc offset $2
+             )) returning id
+         ), rows as (delete from workflow_event where run in (select id from gone)),
+         snapshots as (delete from workflow_snapshot where run in (select id from gone))
+         select 1 from gone`,
+        [ageMs, count],
+      );
+      return gone.length;
+    },
+    async close() {
+      clearInterval(beat);
+      await queue.settled();
+    },
+  };
+}
+
+interface Open {
+  readonly run: string;
+  readonly epoch: number;
+  lose(reason: AgentCardsError): void;
+}
+
+interface EventRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly task: string | null;
+  readonly attempt: number | null;
+  readonly payload: JsonObject;
+}
+
+/** An event as a row: what one would look for in columns of its own, the rest as JSON. */
+export function rowOf(event: RunEvent): EventRow {
+  const { seq, at, kind, ...rest } = event;
+  const { task = null, attempt = null, ...payload } = rest as { task?: string; attempt?: number };
+  return { seq, at, kind, task, attempt, payload };
+}
+
+function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent {
+  return {
+    seq,
+    at,
+    kind,
+    ...task !== null && { task },
+    ...attempt !== null && { attempt },
+    ...payload,
+  } as unknown as Happening & { seq: number; at: number };
+}
+
+/** The error of a runner that another one has replaced. */
+export function taken(run: string): AgentCardsError {
+  return new AgentCardsError("RUN_TAKEN", `Another runner has taken over ${run}; this one stopped`);
+}
+
+function unwritable(cause: unknown): AgentCardsError {
+  return new AgentCardsError("DB_UNUSABLE", `The journal cannot be written: ${messageOf(cause)}`, {
+    cause,
+    hint: "The run stopped where it was. Once the database works again, go on with it by its id.",
+  });
+}

@@ -1,0 +1,100 @@
+import type { JsonObject } from "../model/json.ts";
+import type { PauseReason, Pending, WaitingCall } from "./event.ts";
+import type { RunState } from "./state.ts";
+
+/** A call that may not go out before somebody decides. */
+export interface Held extends WaitingCall {
+  readonly reason: "effects" | "approval" | "question";
+  readonly why: string;
+  /** What exactly an approval would be for. */
+  readonly hash?: string;
+}
+
+export interface Waiting {
+  readonly held: ReadonlyMap<string, Held>;
+  /** Why the run was told to start nothing more. */
+  readonly stopped: string | undefined;
+  readonly layers: number;
+}
+
+const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
+  layer: ["continue", "inject", "abort"],
+  effects: ["continue", "inject", "abort"],
+  after: ["continue", "inject", "abort"],
+  approval: ["approve", "reject", "abort"],
+  in_doubt: ["resolve", "abort"],
+  question: ["continue", "abort"],
+  waiting: ["continue", "abort"],
+};
+
+/** What a run that cannot go on waits for: what must be known first comes first. */
+export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): Pending {
+  const doubtful = [...state.tasks.values()].filter(({ status }) => status === "in_doubt");
+  if (doubtful.length > 0) {
+    const why = doubtful.length === 1 ? "a call may or may not have happened" : "calls may or may not have happened";
+    return made("in_doubt", { why, calls: doubtful.map(({ id }) => callOf(state, id)) });
+  }
+  for (const reason of ["approval", "question", "effects"] as const) {
+    const calls = [...held.values()].filter((call) => call.reason === reason);
+    const [first] = calls;
+    if (!first) continue;
+    // An approval is for one call; the others get their turn after it.
+    const shown = reason === "approval" ? [first] : calls;
+    const bare = shown.map(({ reason: _, why: _why, hash: _hash, ...call }) => call);
+    return made(reason, { why: first.why, calls: bare, ...first.hash && { hash: first.hash } });
+  }
+  if (stopped !== undefined) return made("waiting", { why: stopped, calls: [] });
+  const after = state.options.pause_after?.filter((id) => isEnded(state, id) && !state.passed.has(id)) ?? [];
+  if (after.length > 0) {
+    return made("after", { why: `${after.join(", ")} came to an end`, calls: after.map((task) => ({ task })) });
+  }
+  const layer = state.layers - 1;
+  return made("layer", { why: `layer ${layer + 1} of ${layers} is finished`, calls: [], layer });
+}
+
+function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" | "layer">): Pending {
+  const isForHuman = reason === "approval" || reason === "question";
+  return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
+}
+
+function callOf({ plan }: RunState, id: string): WaitingCall {
+  const task = plan.find((candidate) => candidate.id === id);
+  if (task?.type === "tool") return { task: id, tool: task.tool, arguments: task.arguments };
+  return task ? { task: id, code: task.code } : { task: id };
+}
+
+function isEnded({ tasks }: RunState, id: string): boolean {
+  const status = tasks.get(id)?.status;
+  return status !== undefined && status !== "waiting" && status !== "running";
+}
+
+/** How a run ended whose tasks have all ended: an error that code could work around does not count. */
+export function outcomeOf({ plan, tasks }: RunState): { status: "completed" | "failed"; error?: string } {
+  const rescued = new Set(
+    plan.filter(({ id, type }) => type === "code_execution" && tasks.get(id)?.status === "success")
+      .flatMap(({ depends_on }) => depends_on),
+  );
+  const failed = [...tasks.values()].filter(({ id, status }) => status === "error" && !rescued.has(id));
+  if (failed.length === 0) return { status: "completed" };
+  return { status: "failed", error: `${failed.map(({ id }) => id).slice(0, 10).join(", ")} failed` };
+}
+
+/** What lists of runs show. */
+export function summaryOf({ tasks, pending, activeMs, error }: RunState): JsonObject {
+  const all = [...tasks.values()];
+  return {
+    tasks: all.length,
+    succeeded: all.filter(({ status }) => status === "success").length,
+    ms: Math.round(activeMs),
+    ...pending && { pending: { reason: pending.reason, for: pending.for, ...waitingFor(pending) } },
+    ...error !== undefined && { error },
+  };
+}
+
+function waitingFor({ calls: [first], hash }: Pending): JsonObject {
+  return {
+    ...first && { task: first.task },
+    ...first?.tool !== undefined && { tool: first.tool },
+    ...hash !== undefined && { hash },
+  };
+}

@@ -1,0 +1,289 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { createEventStream } from "./_event_stream.ts";
+import { dependenciesOf, fillIn } from "./_inputs.ts";
+import { NOT_ALLOWED } from "./approval.ts";
+import { createGate } from "./_gate.ts";
+import { createReadyQueue } from "./_ready_queue.ts";
+import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
+import { createNodes, type Node } from "./_nodes.ts";
+import { type Held, outcomeOf, pendingOf, summaryOf } from "./pending.ts";
+import { record } from "./state.ts";
+import type { CallOptions, Run, RunInput, TaskResult } from "./run_port.ts";
+import type { Plan, Task } from "./task.ts";
+
+const ABORTED = "the run was aborted";
+const RETRIES = 3;
+const RETRY_AFTER_MS = 1_000;
+
+/** Runs the tasks of a plan, each as soon as it can, from where its journal stands. */
+export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: RunInput): Run {
+  const { state } = fold;
+  const { options } = state;
+  const stream = createEventStream<RunEvent>();
+  const nodes = createNodes(plan, state, ports);
+  const ready = createReadyQueue<Node>({ ...caps, all: Math.min(caps.all, options.concurrency ?? Infinity) });
+  const held = new Map<string, Held>();
+  const retrying = new Set<ReturnType<typeof setTimeout>>();
+  const inFlight = new Map<Node, Flight>();
+  const pauseAfter = new Set(options.pause_after?.filter((id) => !state.passed.has(id)));
+  // While a human thinks, others may use the place.
+  const makeRoom = (node: Node) => (ready.giveBack(node), queueMicrotask(advance), () => ready.takeBack(node));
+  const gate = createGate({ state, ports, held, now, emit, makeRoom });
+  let { layers } = plan;
+  let isToPause = false;
+  let stopped: { kind: StopKind; why: string } | undefined;
+  let isOver = false;
+
+  function emit(happening: Happening): Promise<void> {
+    const event = record(fold, [happening], now())[0]!;
+    const isTurning = event.kind === "paused" || event.kind === "finished";
+    const written = writer.append(event, isTurning ? summaryOf(state) : undefined);
+    written.catch(breakOff);
+    stream.push(event);
+    return written;
+  }
+
+  /** The journal cannot be written any more, so nothing may happen any more. */
+  function breakOff(error: unknown): void {
+    if (isOver) return;
+    close();
+    for (const { controller } of inFlight.values()) controller.abort();
+    stream.end(error);
+  }
+
+  function close(): void {
+    isOver = true;
+    clearTimeout(runTimer);
+    for (const timer of retrying) clearTimeout(timer);
+    writer.close();
+  }
+
+  /** Tasks that have everything they need: skipped, kept back until their layer's turn, or put in line. */
+  function becomeReady(first: readonly Node[]): void {
+    const line = [...first];
+    for (const node of line) {
+      const failed = node.task.type === "tool" &&
+        node.task.depends_on.find((id) => state.tasks.get(id)?.status !== "success");
+      if (failed) {
+        void emit({ kind: "skipped", task: node.id, why: `it needs ${failed}, which did not succeed` });
+        line.push(...settle(node));
+      } else if (options.pause !== "layer" || node.layer < state.layers) ready.add(node);
+    }
+  }
+
+  function settle(node: Node): Node[] {
+    if (pauseAfter.has(node.id)) isToPause = true;
+    return nodes.settle(node);
+  }
+
+  /** Starts what can start; when nothing runs any more, pauses or ends. */
+  function advance(): void {
+    if (isOver) return;
+    if (!stopped && !isToPause) {
+      for (let node = ready.take(); node; node = ready.take()) void start(node);
+    }
+    if (inFlight.size === 0 && retrying.size === 0) void conclude();
+  }
+
+  async function start(node: Node): Promise<void> {
+    const { id, task } = node;
+    const flight: Flight = { controller: new AbortController(), isSent: false };
+    inFlight.set(node, flight);
+    const { signal } = flight.controller;
+    const attempt = (state.tasks.get(id)?.attempt ?? 0) + 1;
+    let began = performance.now();
+    let input: JsonObject = {};
+    let result: TaskResult | "go" | "held";
+    try {
+      const filling = fillIn((task.type === "tool" ? task.arguments : task.context) ?? {}, state.tasks, ports.load);
+      input = filling instanceof Promise ? await filling : filling;
+      const needsWord = options.pause === "effects" || (task.type === "tool" && ports.isGuarded(task));
+      result = needsWord ? await gate(node, input, signal) : "go";
+      if (result === "go") {
+        const written = emit({ kind: "started", task: id, attempt, effect: node.effect });
+        // What acts on the world goes out only once it is certain that a crash will not forget it.
+        if (node.effect === "effectful") await written;
+        if (signal.aborted) throw new AgentCardsError("CANCELLED", stopped?.why ?? "the run was stopped");
+        flight.isSent = true;
+        began = performance.now();
+        result = await send(task, input, { attempt, signal });
+      }
+    } catch (error) {
+      result = { ok: false, kind: "failed", error: messageOf(error) };
+    }
+    inFlight.delete(node);
+    ready.giveBack(node);
+    if (isOver) return;
+    if (typeof result === "object") end(node, { attempt, ms: performance.now() - began, result, flight, input });
+    advance();
+  }
+
+  async function send(task: Task, input: JsonObject, how: Omit<CallOptions, "timeoutMs">): Promise<TaskResult> {
+    const timed = task.timeout_ms === undefined ? how : { ...how, timeoutMs: task.timeout_ms };
+    if (task.type === "tool") return await ports.callTool(task, input, timed);
+    const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
+    return await ports.runCode(task, { deps, context: input }, timed);
+  }
+
+  function end(node: Node, { attempt, ms, result, flight, input }: Ended): void {
+    const { id, task, effect } = node;
+    const about = { task: id, attempt };
+    const took = Math.round(ms * 10) / 10;
+    if (result.ok) {
+      const { output, bytes, state: left } = result;
+      void emit({ kind: "done", ...about, ms: took, bytes, output, ...left && { state: left } });
+      return becomeReady(settle(node));
+    }
+    const failed = (status: "error" | "failed_safe" | "again") =>
+      void emit({ kind: "failed", ...about, ms: took, error: result.error, status });
+    if (stopped && flight.controller.signal.aborted) {
+      const { why, kind } = stopped;
+      if (effect === "effectful" && flight.isSent) {
+        void emit({ kind: "in_doubt", ...about, why: `under way when ${why}` });
+      } else if (kind === "hold") failed("again");
+      else void emit({ kind: "skipped", task: id, why });
+    } else if (result.kind === "question") {
+      failed("again");
+      const call = task.type === "tool" ? { tool: task.tool, arguments: input } : {};
+      held.set(id, { reason: "question", task: id, why: result.error, ...call });
+    } else if (result.kind === "lost" && effect !== "effectful" && attempt <= (task.retries ?? RETRIES)) {
+      failed("again");
+      tryAgain(node, RETRY_AFTER_MS * 2 ** (attempt - 1));
+    } else {
+      failed(task.type === "code_execution" && !task.side_effects ? "failed_safe" : "error");
+      becomeReady(settle(node));
+    }
+  }
+
+  function tryAgain(node: Node, afterMs: number): void {
+    const timer = setTimeout(() => {
+      retrying.delete(timer);
+      ready.add(node);
+      advance();
+    }, afterMs);
+    retrying.add(timer);
+  }
+
+  /** Nothing runs any more: the run is over, or it waits. */
+  async function conclude(): Promise<void> {
+    if (isOver) return;
+    isOver = true;
+    try {
+      if (stopped?.kind === "leave") {
+        // Its rows say all there is to say; whoever comes next goes on from them.
+      } else if (stopped && stopped.kind !== "hold") {
+        const { kind, why } = stopped;
+        for (const { id } of nodes.unsettled()) {
+          if (state.tasks.get(id)?.status === "waiting") void emit({ kind: "skipped", task: id, why });
+        }
+        await emit({ kind: "finished", status: kind === "abort" ? "aborted" : "failed", error: why });
+      } else if (nodes.unsettled().length === 0) {
+        await emit({ kind: "finished", ...outcomeOf(state) });
+      } else {
+        await emit({ kind: "paused", pending: pendingOf(state, { held, stopped: stopped?.why, layers }) });
+      }
+      stream.end();
+    } catch (error) {
+      stream.end(error);
+    } finally {
+      close();
+    }
+  }
+
+  function stop(kind: StopKind, why: string): void {
+    if (isOver || (stopped && isGentle(kind))) return;
+    stopped = { kind, why };
+    for (const timer of retrying) clearTimeout(timer);
+    retrying.clear();
+    for (const [{ effect }, { controller, isSent }] of inFlight) {
+      if (!isGentle(kind) || effect !== "effectful" || !isSent) controller.abort();
+    }
+    advance();
+  }
+
+  function decide(decision: Decision, by: DecidedBy, bigger?: Plan): void {
+    if (isOver) throw new AgentCardsError("RUN_STATE", "The run has come to its end meanwhile");
+    if (decision.action === "abort") {
+      void emit({ kind: "command", by, decision });
+      return stop("abort", ABORTED);
+    }
+    if (decision.action === "inject") return inject(decision, by, bigger);
+    const waiting = "task" in decision ? held.get(decision.task) : undefined;
+    if (!waiting || (decision.action !== "approve" && decision.action !== "reject")) {
+      throw new AgentCardsError("RUN_STATE", `The run is not waiting for "${decision.action}"`, {
+        hint: "Ask for its status first.",
+      });
+    }
+    if (waiting.hash !== decision.hash) {
+      throw new AgentCardsError("RUN_STATE", "The call has changed since it was shown; look at it again");
+    }
+    held.delete(decision.task);
+    void emit({ kind: "command", by, decision });
+    const node = nodes.get(decision.task)!;
+    if (decision.action === "approve") ready.add(node);
+    else {
+      void emit({ kind: "failed", task: node.id, attempt: 0, ms: 0, error: NOT_ALLOWED, status: "error" });
+      becomeReady(settle(node));
+    }
+    advance();
+  }
+
+  function inject(decision: Decision, by: DecidedBy, bigger?: Plan): void {
+    const added = bigger?.tasks.map(({ task }) => task).filter(({ id }) => !state.tasks.has(id)) ?? [];
+    if (!bigger || bigger.tasks.length !== state.plan.length + added.length) {
+      throw new AgentCardsError("RUN_STATE", "Somebody else has added tasks meanwhile; send yours again");
+    }
+    void emit({ kind: "command", by, decision });
+    void emit({ kind: "planned", tasks: added });
+    layers = bigger.layers;
+    becomeReady(nodes.grow(bigger));
+    advance();
+  }
+
+  void writer.lost.then(breakOff);
+  const runTimer = options.timeout_ms === undefined ? undefined : setTimeout(
+    () => stop("timeout", `the run's time of ${options.timeout_ms} ms was over`),
+    Math.max(0, options.timeout_ms - state.activeMs),
+  );
+  for (const { id } of nodes.interrupted()) {
+    const { attempt } = state.tasks.get(id)!;
+    void emit({ kind: "in_doubt", task: id, attempt, why: "under way when its runner stopped" });
+  }
+  // Nothing is done on a ground that may not be there.
+  isToPause = [...state.tasks.values()].some(({ id, status }) =>
+    status === "in_doubt" || pauseAfter.has(id) && nodes.isSettled(id)
+  );
+  // A run that stopped between the word and its end is aborted still.
+  if (state.workflow.decisions.at(-1)?.decision.action === "abort") stopped = { kind: "abort", why: ABORTED };
+  becomeReady(nodes.free());
+  queueMicrotask(advance);
+
+  return {
+    events: stream.read(),
+    decide,
+    hold: (why) => stop("hold", why),
+    leave: () => stop("leave", "its engine stopped"),
+  };
+}
+
+type StopKind = "abort" | "timeout" | "hold" | "leave";
+
+/** Whether what acts on the world may come to its end. */
+function isGentle(kind: StopKind): boolean {
+  return kind === "hold" || kind === "leave";
+}
+
+interface Flight {
+  readonly controller: AbortController;
+  /** Whether the call has gone out. */
+  isSent: boolean;
+}
+
+interface Ended {
+  readonly attempt: number;
+  readonly ms: number;
+  readonly result: TaskResult;
+  readonly flight: Flight;
+  readonly input: JsonObject;
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from "../model/json.ts";
+import type { Effect } from "../model/tool.ts";
+import type { Dependency, LoadStored } from "./_inputs.ts";
+import type { DecidedBy, Decision, Output, RunEvent } from "./event.ts";
+import type { Writer } from "./journal.ts";
+import type { Held } from "./pending.ts";
+import type { Fold } from "./state.ts";
+import type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
+
+/** How one try of a task ended. Failures are data: nothing here throws. */
+export type TaskResult =
+  | { readonly ok: true; readonly output: Output; readonly bytes: number; readonly state?: JsonObject }
+  | {
+    readonly ok: false;
+    readonly error: string;
+    /** `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. */
+    readonly kind: "failed" | "lost" | "question";
+  };
+
+export interface CallOptions {
+  readonly attempt: number;
+  /** The task's own time, where it has one. */
+  readonly timeoutMs?: number;
+  readonly signal: AbortSignal;
+}
+
+/** What a run needs from outside. */
+export interface RunPorts {
+  callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult>;
+  runCode(
+    task: CodeTask,
+    given: { deps: Readonly<Record<string, Dependency>>; context: JsonObject },
+    options: CallOptions,
+  ): Promise<TaskResult>;
+  effectOf(task: Task): Effect;
+  /** The server a task keeps busy. */
+  serverOf(task: Task): string;
+  /** Whether a call may have to be allowed by a human. */
+  isGuarded(task: ToolTask): boolean;
+  /** Why a human must allow a call, and what exactly the human would allow. */
+  approvalFor(task: ToolTask, args: JsonObject): Promise<{ why: string; hash: string } | undefined>;
+  /** Puts the question to a human who is there; undefined when none is. */
+  askHuman(call: Held, signal: AbortSignal): Promise<"approve" | "reject" | undefined>;
+  load: LoadStored;
+}
+
+export interface RunInput {
+  readonly fold: Fold;
+  readonly plan: Plan;
+  readonly writer: Writer;
+  readonly ports: RunPorts;
+  readonly caps: { readonly all: number; readonly perServer: number };
+  readonly now?: () => number;
+}
+
+/** A run that goes on by itself until it ends or has to wait. */
+export interface Run {
+  /** What happens, as it happens. Ends when the run ends or pauses, which is then in the journal. */
+  readonly events: AsyncGenerator<RunEvent, void>;
+  /** Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks); throws when it does not fit. */
+  decide(decision: Decision, by: DecidedBy, bigger?: Plan): void;
+  /** Starts nothing more: what can be done again is given up, what acts on the world comes to its end. */
+  hold(why: string): void;
+  /** As `hold`, but without a word in the journal: the next engine goes on. */
+  leave(): void;
+}

@@ -1,0 +1,173 @@
+import type { RunEvent, RunOptions, RunStatus, TaskStatus } from "../dag/event.ts";
+import type { RunRow } from "../dag/journal.ts";
+import type { RunState } from "../dag/state.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import type { ControlContext, Method, Params } from "./control.ts";
+import { pendingText, workflowAnswer } from "./workflow_answer.ts";
+import type { Action } from "./workflow_decisions.ts";
+import type { Decider, RunView } from "./workflow_live.ts";
+import { isResting, restingState, unknownRun, type WorkSession } from "./workflows.ts";
+
+/** One task as a person sees it. */
+export interface TaskReport {
+  readonly id: string;
+  /** `server:tool`, or `code`. */
+  readonly what: string;
+  readonly depends_on: readonly string[];
+  readonly status: TaskStatus | "waiting" | "running";
+  readonly attempt: number;
+  /** When it began, in milliseconds since 1970, and how long it took. */
+  readonly began: number | null;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly error: string | null;
+}
+
+/** One run as lists show it. */
+export interface RunReport {
+  readonly id: string;
+  readonly name: string;
+  readonly status: RunStatus;
+  readonly cwd: string;
+  readonly created: number;
+  readonly updated: number;
+  readonly tasks: number;
+  readonly succeeded: number;
+  /** Milliseconds it really ran. */
+  readonly ms: number;
+  readonly error: string | null;
+  /** What it waits for: reason, for whom, why, which task and call. */
+  readonly pending: JsonObject | null;
+}
+
+/** One run, whole. */
+export interface RunDetails extends RunReport {
+  readonly reports: readonly TaskReport[];
+  readonly events: readonly RunEvent[];
+}
+
+/** What comes while a run goes on: first the run with its tasks, then what happens. */
+export type RunProgress =
+  | { readonly id: string; readonly reports: readonly TaskReport[] }
+  | { readonly event: RunEvent };
+
+/** A call that waits for a human. */
+export interface ApprovalReport {
+  readonly id: string;
+  readonly cwd: string;
+  readonly since: number;
+  readonly task: string;
+  readonly tool: string;
+  readonly arguments: Json;
+  readonly why: string;
+  /** What exactly would be approved; goes back with the decision. */
+  readonly hash: string;
+}
+
+/** What the command line can ask about runs. Whoever asks here is a person. */
+export const WORKFLOW_METHODS: readonly [string, Method][] = [
+  ["run", async (context, { tasks, options, name }) => {
+    const session = await context.session;
+    const decider = deciderOf(context, session);
+    const request = { tasks, options: (options ?? {}) as RunOptions, name: String(name ?? "") };
+    return await workflowAnswer(await session.workflows.start(request, decider), session);
+  }],
+  ["runs", async ({ session }, { limit }): Promise<RunReport[]> => {
+    const { journal } = (await session).workflows;
+    return (await journal.list({ limit: typeof limit === "number" ? limit : 20 })).map((row) => reportOf(row));
+  }],
+  ["run_show", async ({ session }, { id }): Promise<RunDetails> => {
+    const { journal } = (await session).workflows;
+    const row = await found(await session, id);
+    const { state } = await journal.open(row.id);
+    return { ...reportOf(row, state), reports: tasksOf(state), events: await journal.events(row.id) };
+  }],
+  ["decide", async (context, params) => {
+    const session = await context.session;
+    const { id, action, task, outcome, value, hash, tasks } = params as Record<string, never>;
+    const request = { workflow_id: id, action: action as Action, task, outcome, value, tasks, ...hash && { hash } };
+    return await workflowAnswer(await session.workflows.resume(request, deciderOf(context, session)), session);
+  }],
+  ["approvals", async ({ session }): Promise<ApprovalReport[]> => {
+    const { journal } = (await session).workflows;
+    const paused = await journal.list({ status: ["paused"] });
+    const waiting = paused.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
+    return (await Promise.all(waiting.map(async (row) => approvalOf(row, (await journal.open(row.id)).state)))).flat();
+  }],
+];
+
+function deciderOf({ signal, progress }: ControlContext, session: WorkSession): Decider {
+  return {
+    session,
+    caller: { signal },
+    by: "human",
+    onStart: ({ id, state }: RunView) => progress({ id, reports: tasksOf(state) } satisfies RunProgress),
+    onEvent: (event) => progress({ event } satisfies RunProgress),
+  };
+}
+
+async function found(session: WorkSession, id: unknown): Promise<RunRow> {
+  if (typeof id !== "string" || id === "") throw new AgentCardsError("USAGE", "Say which run: its id begins with wf_");
+  const row = await session.workflows.journal.find(id);
+  if (!row) throw unknownRun(id);
+  return row;
+}
+
+function reportOf(row: RunRow, state?: RunState): RunReport {
+  const { id, name, cwd, created, updated, summary } = row;
+  const isWaiting = isResting(row);
+  const pending = state && (isWaiting ? restingState(state) : state).pending;
+  const all = state ? [...state.tasks.values()] : [];
+  return {
+    id,
+    name,
+    status: isWaiting ? "paused" : row.status,
+    cwd,
+    created,
+    updated,
+    tasks: state ? all.length : Number(summary.tasks ?? 0),
+    succeeded: state ? all.filter(({ status }) => status === "success").length : Number(summary.succeeded ?? 0),
+    ms: state ? state.activeMs : Number(summary.ms ?? 0),
+    error: state?.error ?? (typeof summary.error === "string" ? summary.error : null),
+    pending: pending
+      ? pendingText(id, pending)
+      : isWaiting
+      ? { reason: "waiting" }
+      : isObject(summary.pending)
+      ? summary.pending as JsonObject
+      : null,
+  };
+}
+
+function tasksOf({ plan, tasks }: RunState): TaskReport[] {
+  return plan.map((task): TaskReport => {
+    const { status, attempt, began, ms, bytes, error } = tasks.get(task.id)!;
+    return {
+      id: task.id,
+      what: task.type === "tool" ? task.tool : "code",
+      depends_on: task.depends_on,
+      status,
+      attempt,
+      began: began ?? null,
+      ms,
+      bytes,
+      error: error ?? null,
+    };
+  });
+}
+
+function approvalOf({ id, cwd, updated }: RunRow, { pending }: RunState): ApprovalReport[] {
+  const call = pending?.calls[0];
+  if (pending?.reason !== "approval" || !call || !pending.hash) return [];
+  return [{
+    id,
+    cwd,
+    since: updated,
+    task: call.task,
+    tool: call.tool ?? "",
+    arguments: call.arguments ?? {},
+    why: pending.why,
+    hash: pending.hash,
+  }];
+}

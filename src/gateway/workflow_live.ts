@@ -1,0 +1,154 @@
+import type { Journal, Writer } from "../dag/journal.ts";
+import type { DecidedBy, RunEvent } from "../dag/event.ts";
+import { startRun } from "../dag/run.ts";
+import type { Run, RunPorts } from "../dag/run_port.ts";
+import type { Fold, RunState } from "../dag/state.ts";
+import type { Plan } from "../dag/task.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { log } from "../telemetry/log.ts";
+import type { Caller } from "./caller.ts";
+import type { Session } from "./session.ts";
+import { createPorts } from "./workflow_ports.ts";
+import { progressTo } from "./workflow_progress.ts";
+import type { ToolBook } from "./workflow_tools.ts";
+
+/** A run as it stands. */
+export interface RunView {
+  readonly id: string;
+  readonly state: RunState;
+}
+
+/** Who decides, and who waits for what comes of it. */
+export interface Decider {
+  readonly session: Session;
+  readonly caller: Caller;
+  readonly by: DecidedBy;
+  /** Sees the run and every event of it, where progress in words is not enough. */
+  readonly onStart?: (view: RunView) => void;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** A run that is running in this engine. */
+export interface LiveRun extends RunView {
+  readonly session: Session;
+  readonly run: Run;
+  readonly book: ToolBook;
+  /** Resolves when it ends or pauses. */
+  readonly settled: Promise<RunView>;
+  watch(decider: Decider): Promise<RunView>;
+}
+
+export interface Launch {
+  readonly session: Session;
+  readonly fold: Fold;
+  readonly plan: Plan;
+  readonly writer: Writer;
+  readonly book: ToolBook;
+}
+
+const SNAPSHOT_AFTER_ROWS = 500;
+const PRUNE_EVERY_MS = 3_600_000;
+/** How long a stopping engine waits for calls that act on the world. */
+const LEAVE_MS = 3_000;
+
+/** The runs that are running, each in the session that carries it. */
+export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode?: RunPorts["runCode"] }) {
+  const lives = new Map<string, LiveRun>();
+  let prunedAt = -Infinity;
+  let isClosing = false;
+
+  function launch(id: string, { session, fold, plan, writer, book }: Launch): LiveRun {
+    if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
+    const watchers = new Set<Caller>();
+    const listeners = new Set<(event: RunEvent) => void>();
+    const { concurrency, server_concurrency } = session.config.limits;
+    const ports = createPorts({ run: id, session, book, watchers, ...runCode && { runCode } });
+    const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
+    const { state } = fold;
+    const settled = (async () => {
+      for await (const event of run.events) for (const tell of listeners) tell(event);
+      if (state.status === "paused" && state.seq > SNAPSHOT_AFTER_ROWS) await writer.snapshot(state).catch(() => {});
+      return { id, state };
+    })();
+    settled.catch((error) => log("error", "run broke off", { run: id, reason: messageOf(error) })).finally(() => {
+      lives.delete(id);
+      prune(session);
+    });
+    const live: LiveRun = {
+      id,
+      state,
+      session,
+      run,
+      book,
+      settled,
+      watch: (decider) => watch(live, decider, { watchers, listeners }),
+    };
+    lives.set(id, live);
+    return live;
+  }
+
+  function prune({ config }: Session): void {
+    if (performance.now() - prunedAt < PRUNE_EVERY_MS || isClosing) return;
+    prunedAt = performance.now();
+    journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs })
+      .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
+  }
+
+  return {
+    launch,
+    get: (id: string) => lives.get(id),
+    /** Waits until no run needs the session any more. */
+    async released(session: Session): Promise<void> {
+      const needed = [...lives.values()].filter((live) => live.session === session);
+      await Promise.allSettled(needed.map(({ settled }) => settled));
+    },
+    /** Starts nothing more, and gives what acts on the world a moment to come to its end. */
+    async close(): Promise<void> {
+      isClosing = true;
+      const all = [...lives.values()];
+      all.forEach(({ run }) => run.leave());
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, LEAVE_MS);
+      await Promise.race([Promise.allSettled(all.map(({ settled }) => settled)), late.promise]);
+      clearTimeout(timer);
+      await journal.close();
+    },
+  };
+}
+
+/** Waits for a run beside others. One who loses patience leaves it running; one who calls it off makes it rest. */
+async function watch(
+  live: LiveRun,
+  { caller, onStart, onEvent }: Decider,
+  { watchers, listeners }: { watchers: Set<Caller>; listeners: Set<(event: RunEvent) => void> },
+): Promise<RunView> {
+  const { progress, signal } = caller;
+  const tellClient = progress && !signal.aborted ? progressTo(progress, live) : undefined;
+  const tell = (event: RunEvent) => {
+    onEvent?.(event);
+    tellClient?.(event);
+  };
+  const leave = () => {
+    watchers.delete(caller);
+    listeners.delete(tell);
+    if (isCalledOff(signal) && watchers.size === 0) live.run.hold("the call was cancelled");
+  };
+  watchers.add(caller);
+  listeners.add(tell);
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  onStart?.(live);
+  try {
+    return await live.settled;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    watchers.delete(caller);
+    listeners.delete(tell);
+  }
+}
+
+/** What a cancelled call says about why, when it was really called off: neither too slow for its client nor cut off. */
+function isCalledOff({ reason }: AbortSignal): boolean {
+  return isObject(reason) && typeof reason.cancelled === "string" && !/time(d)?[ -]?out/i.test(reason.cancelled);
+}

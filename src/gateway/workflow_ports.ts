@@ -1,0 +1,171 @@
+import type { Output } from "../dag/event.ts";
+import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
+import type { ToolTask } from "../dag/task.ts";
+import type { Reply, ServerRequest } from "../mcp/upstream.ts";
+import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
+import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
+import { oneLine } from "../model/text.ts";
+import { splitToolId } from "../model/tool.ts";
+import { judge } from "../policy/rules.ts";
+import { outlined, type ToolResult, valueOf } from "./answer.ts";
+import { type Caller, isAllowed } from "./caller.ts";
+import { callServer, denied } from "./execute.ts";
+import { OWN_TOOLS } from "./own_tools.ts";
+import { newHandle } from "./results.ts";
+import type { Session } from "./session.ts";
+import type { ToolBook } from "./workflow_tools.ts";
+
+export interface PortOptions {
+  readonly run: string;
+  readonly session: Session;
+  readonly book: ToolBook;
+  /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
+  readonly watchers: ReadonlySet<Caller>;
+  readonly runCode?: RunPorts["runCode"];
+}
+
+/** A task's own time, where neither it nor its server's definition says otherwise. */
+const TASK_TIMEOUT_MS = 30_000;
+/** What is kept in the journal itself; anything longer goes into a file of its own. */
+const INLINE_CHARACTERS = 32_768;
+const LOST = new Set(["TIMEOUT", "SERVER_LOST", "SERVER_UNREACHABLE"]);
+const NO_CODE: RunPorts["runCode"] = () =>
+  Promise.resolve({ ok: false, kind: "failed", error: "Code tasks need the sandbox, which is not there yet" });
+
+/** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
+export function createPorts({ run, session, book, watchers, runCode = NO_CODE }: PortOptions): RunPorts {
+  const { policy } = session.config;
+  const { results, large } = session.shared;
+
+  async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
+    const began = performance.now();
+    const { server, name } = splitToolId(task.tool) as { server: string; name: string };
+    const asking = questionTaker(watchers, options.signal);
+    let result: TaskResult;
+    try {
+      const verdict = judge(policy, task.tool);
+      if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
+      if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args));
+      else {
+        const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
+        const request = { name, arguments: args };
+        result = await replied(task, await callServer(session, { server, request, timeoutMs }, asking));
+      }
+    } catch (error) {
+      const { code } = toAgentCardsError(error);
+      const question = asking.unanswered();
+      result = question !== undefined ? { ok: false, kind: "question", error: question } : {
+        ok: false,
+        kind: LOST.has(code) ? "lost" : "failed",
+        error: session.shared.redactor.redact(describe(error)),
+      };
+    }
+    const bytes = result.ok ? result.bytes : result.error.length;
+    session.shared.record({ tool: task.tool, ms: performance.now() - began, ok: result.ok, bytes });
+    return result;
+  }
+
+  async function replied(task: ToolTask, reply: Reply): Promise<TaskResult> {
+    if (reply.kind === "result") return await resultOf(task, reply.result);
+    if (reply.kind === "error") {
+      return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
+    }
+    const { isError, output, bytes } = reply.large;
+    if (!isError) return { ok: true, output, bytes };
+    return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
+  }
+
+  async function resultOf(task: ToolTask, result: ToolResult): Promise<TaskResult> {
+    const value = valueOf(result);
+    if (result.isError === true) return { ok: false, kind: "failed", error: textOf(value) };
+    return { ok: true, ...await kept(value, task.tool) };
+  }
+
+  /** A value as it goes into the journal: itself, or a note of where it was put. */
+  async function kept(value: unknown, tool: string): Promise<{ output: Output; bytes: number }> {
+    const json = JSON.stringify(value) ?? "null";
+    if (json.length <= INLINE_CHARACTERS) {
+      return { output: { kind: "value", value: (value ?? null) as Json }, bytes: json.length };
+    }
+    const handle = newHandle();
+    const { shape, preview } = outlined(value);
+    await results.write({ handle, tool, json });
+    return { output: { kind: "stored", handle, steps: [], shape, preview }, bytes: json.length };
+  }
+
+  return {
+    callTool,
+    runCode: async (task, given, options) => {
+      const result = await runCode(task, given, options);
+      if (!result.ok || result.output.kind === "stored") return result;
+      return { ...result, ...await kept(result.output.value, "code") };
+    },
+    effectOf: book.effectOf,
+    serverOf: (task) => task.type === "tool" ? splitToolId(task.tool).server ?? "" : "code",
+    isGuarded: (task) => judge(policy, task.tool).kind === "approve",
+    async approvalFor(task, args) {
+      const verdict = judge(policy, task.tool);
+      if (verdict.kind !== "approve") return undefined;
+      const found = book.find(task.tool);
+      const definition = "tool" in found ? found.tool!.hash : null;
+      const hash = await sha256(canonicalJson([run, task.id, task.tool, definition, args]));
+      return { why: `policy.approve has "${verdict.pattern}"`, hash };
+    },
+    async askHuman({ tool = "", arguments: args = {}, why }, signal) {
+      const ask = [...watchers].findLast((watcher) => watcher.ask && !watcher.signal.aborted)?.ask;
+      if (!ask) return undefined;
+      return await untilAborted(isAllowed({ id: tool, arguments: args, why }, ask, signal), watchers, signal)
+        ? "approve"
+        : "reject";
+    },
+    load: (handle, steps, named) =>
+      results.read(handle, (path) => large.readValue(path, steps, named)) as Promise<Json>,
+  };
+}
+
+/** Takes the questions of a server for those who watch; one that nobody can answer gives the call up. */
+function questionTaker(
+  watchers: ReadonlySet<Caller>,
+  given: AbortSignal,
+): Caller & { unanswered(): string | undefined } {
+  const own = new AbortController();
+  let unanswered: string | undefined;
+  const signal = AbortSignal.any([given, own.signal]);
+  return {
+    signal,
+    unanswered: () => unanswered,
+    async ask(request: ServerRequest, until: AbortSignal) {
+      const ask = [...watchers].findLast((watcher) => watcher.ask && !watcher.signal.aborted)?.ask;
+      try {
+        if (ask) return await untilAborted(ask(request, until), watchers, signal);
+      } catch {
+        // Whoever was asked is gone.
+      }
+      const { message } = request.params;
+      unanswered = `it asks: ${oneLine(typeof message === "string" ? message : request.method, 1_000)}`;
+      own.abort();
+      throw new AgentCardsError("INPUT_INVALID", "Nobody is there who could answer");
+    },
+  };
+}
+
+/** What a promise gives, unless everybody who could bring it about is gone. */
+async function untilAborted<T>(promise: Promise<T>, watchers: ReadonlySet<Caller>, signal: AbortSignal): Promise<T> {
+  const signals = [signal, ...[...watchers].map((watcher) => watcher.signal)];
+  const gone = Promise.withResolvers<never>();
+  const check = () => {
+    if (signal.aborted || [...watchers].every((watcher) => watcher.signal.aborted)) {
+      gone.reject(new AgentCardsError("CANCELLED", "Nobody waits for this any more"));
+    }
+  };
+  for (const one of signals) one.addEventListener("abort", check);
+  try {
+    return await Promise.race([promise, gone.promise]);
+  } finally {
+    for (const one of signals) one.removeEventListener("abort", check);
+  }
+}
+
+function textOf(value: unknown): string {
+  return oneLine(typeof value === "string" ? value : JSON.stringify(value) ?? "", 2_000);
+}

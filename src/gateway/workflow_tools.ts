@@ -1,0 +1,106 @@
+import { plan } from "../dag/plan.ts";
+import type { Plan, Task } from "../dag/task.ts";
+import { describe } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { oneLine } from "../model/text.ts";
+import { type Effect, type Tool, toolId } from "../model/tool.ts";
+import { effectOf, worse } from "../policy/effects.ts";
+import { judge } from "../policy/rules.ts";
+import { type ArgumentCheck, loadArgumentCheck } from "./arguments.ts";
+import { denied, resolveTool } from "./execute.ts";
+import type { Session } from "./session.ts";
+
+type Found = { readonly id: string; readonly tool?: Tool } | { readonly problem: string };
+
+/** The tools that the tasks of a run name. */
+export interface ToolBook {
+  /** Looks tools up; a server that nobody has read yet is started to read them. */
+  learn(names: Iterable<string>): Promise<void>;
+  /** The tool behind a name, or why there is none. */
+  find(name: string): Found;
+  effectOf(task: Task): Effect;
+}
+
+export function createToolBook(session: Session): ToolBook {
+  const book = new Map<string, Found>();
+  const indexes = new Map<string, Map<string, Tool>>();
+
+  async function definition(server: string, name: string): Promise<Tool | undefined> {
+    if (server === "agentcards") return undefined;
+    const index = indexes.get(server) ??
+      new Map((await session.known(server))?.tools.map((tool) => [tool.name, tool]));
+    indexes.set(server, index);
+    return index.get(name);
+  }
+
+  const find = (name: string): Found => book.get(name) ?? { problem: `There is no tool "${oneLine(name, 100)}"` };
+  return {
+    async learn(names) {
+      for (const name of new Set(names)) {
+        if (book.has(name)) continue;
+        try {
+          const address = await resolveTool(session, name);
+          const tool = await definition(address.server, address.name);
+          const found = { id: toolId(address.server, address.name), ...tool && { tool } };
+          book.set(name, found);
+          book.set(found.id, found);
+        } catch (error) {
+          book.set(name, { problem: oneLine(describe(error), 300) });
+        }
+      }
+    },
+    find,
+    effectOf(task) {
+      if (task.type === "code_execution") return task.side_effects ? "effectful" : "read";
+      const found = find(task.tool);
+      const effect = "tool" in found
+        ? effectOf(session.config.policy, found.tool!)
+        : task.tool.startsWith("agentcards:")
+        ? "read"
+        : "effectful";
+      return task.side_effects ? worse(effect, "effectful") : effect;
+    },
+  };
+}
+
+export interface Planning {
+  readonly session: Session;
+  readonly book: ToolBook;
+  readonly canRunCode: boolean;
+}
+
+let checking: Promise<ArgumentCheck> | undefined;
+
+/** Tasks as somebody sent them become a plan, together with those that are there already. */
+export async function planTasks(
+  given: unknown,
+  { session, book, canRunCode }: Planning,
+  before: readonly Task[] = [],
+): Promise<Plan> {
+  const more = Array.isArray(given) ? given : undefined;
+  await book.learn((more ?? []).flatMap((task) => isObject(task) && typeof task.tool === "string" ? [task.tool] : []));
+  const check = await (checking ??= loadArgumentCheck());
+  const isThere = new Set(before.map(({ id }) => id));
+  const full = more?.map((task) => withFullName(task, book));
+  return plan(full ? [...before, ...full] : given, {
+    maxTasks: session.config.limits.tasks,
+    check(task) {
+      if (isThere.has(task.id)) return [];
+      if (task.type === "code_execution") {
+        return canRunCode ? [] : ["code tasks need the sandbox, which is not there yet"];
+      }
+      const found = book.find(task.tool);
+      if ("problem" in found) return [found.problem];
+      const verdict = judge(session.config.policy, found.id);
+      if (verdict.kind === "deny") return [denied(found.id, verdict.pattern).message];
+      return found.tool ? check(found.tool, task.arguments) : [];
+    },
+  });
+}
+
+/** A task whose tool is named in full, so that it means the same tool tomorrow. */
+function withFullName(task: unknown, book: ToolBook): unknown {
+  if (!isObject(task) || typeof task.tool !== "string") return task;
+  const found = book.find(task.tool);
+  return "id" in found ? { ...task, tool: found.id } : task;
+}

@@ -1,0 +1,259 @@
+import { variablesOf } from "../config/expand.ts";
+import type { Happening, RunOptions } from "../dag/event.ts";
+import type { Journal, RunRow } from "../dag/journal.ts";
+import { plan as planAgain } from "../dag/plan.ts";
+import type { RunPorts } from "../dag/run_port.ts";
+import { createFold, type Fold, record, type RunState } from "../dag/state.ts";
+import type { Plan, Task } from "../dag/task.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { canonicalJson, sha256 } from "../model/json.ts";
+import { nearest, oneLine } from "../model/text.ts";
+import { splitToolId } from "../model/tool.ts";
+import { log } from "../telemetry/log.ts";
+import type { Session } from "./session.ts";
+import { happeningsOf, onlyHumans, type Request } from "./workflow_decisions.ts";
+import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
+import { createToolBook, planTasks, type ToolBook } from "./workflow_tools.ts";
+
+/** A session with the runs of its engine at hand: what our own tools work with. */
+export interface WorkSession extends Session {
+  readonly workflows: Workflows;
+}
+
+export interface StartRequest {
+  readonly tasks: unknown;
+  readonly options: RunOptions;
+  /** How lists call it. */
+  readonly name: string;
+}
+
+/** All runs of an engine: those that run, and those that rest in the journal. */
+export interface Workflows {
+  readonly journal: Journal;
+  /** Plans and runs tasks until the run ends or pauses. */
+  start(request: StartRequest, decider: Decider): Promise<RunView>;
+  /** Applies a decision and waits until the run ends or pauses again. */
+  resume(request: Request, decider: Decider): Promise<RunView>;
+  /** Goes on with what a crash interrupted and this session can carry on. */
+  adopt(session: Session): Promise<void>;
+  /** Waits until no run needs the session any more. */
+  released(session: Session): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorkflowsOptions {
+  readonly journal: Journal;
+  readonly sessions: ReadonlySet<Session>;
+  readonly runCode?: RunPorts["runCode"];
+}
+
+export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions): Workflows {
+  const live = createLiveRuns({ journal, ...runCode && { runCode } });
+  const canRunCode = runCode !== undefined;
+
+  async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
+    const { session } = decider;
+    const book = createToolBook(session);
+    const plan = await planTasks(tasks, { session, book, canRunCode });
+    checkOptions(plan, options);
+    const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+    const planned = plan.tasks.map(({ task }) => task);
+    const servers = serversOf(planned);
+    const writer = journal.begin({
+      id,
+      name: oneLine(name, 200),
+      cwd: session.cwd,
+      fingerprint: await fingerprintOf(session, servers),
+      servers,
+      variables: [...new Set(servers.flatMap((server) => variablesOf(session.config.servers[server]!)))],
+    });
+    const fold = createFold();
+    for (const event of record(fold, [{ kind: "planned", tasks: planned, options }])) {
+      writer.append(event).catch(() => {
+        // The run hears of it from the writer and breaks off.
+      });
+    }
+    return await live.launch(id, { session, fold, plan, writer, book }).watch(decider);
+  }
+
+  async function resume(request: Request, decider: Decider): Promise<RunView> {
+    const { workflow_id: id, action } = request;
+    const running = live.get(id);
+    if (running) {
+      checkFolder(id, running.session.cwd, decider);
+      return await steer(running, request, decider);
+    }
+    const row = await journal.find(id);
+    if (!row) throw unknownRun(id);
+    checkFolder(id, row.cwd, decider);
+    const fold = await journal.open(id);
+    const { state } = fold;
+    if (isOver(state)) {
+      if (action === "status" || action === "continue") return { id, state };
+      throw new AgentCardsError("RUN_STATE", `${id} is over: ${state.status}`);
+    }
+    if (state.status === "running" && !isResting(row)) {
+      throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
+    }
+    if (action === "status") return { id, state: restingState(state) };
+    return await decide(request, decider, { row, fold });
+  }
+
+  /** A decision about a run that rests. */
+  async function decide(request: Request, decider: Decider, { row, fold }: Resting): Promise<RunView> {
+    const { action } = request;
+    const isAgents = decider.by === "agent" && (action === "approve" || action === "reject");
+    // Where the client can put the question to its human, going on means asking; the agent's own word counts nothing.
+    if (isAgents && (!decider.caller.ask || fold.state.pending?.reason !== "approval")) throw onlyHumans(row.id);
+    // To abort a run, nothing has to be started.
+    const session = carrierOf(row, decider) ?? (action === "abort" ? decider.session : undefined);
+    const book = createToolBook(session ?? decider.session);
+    const plan = action === "inject" && session
+      ? await planTasks(request.tasks, { session, book, canRunCode }, fold.state.plan)
+      : undefined;
+    if (action === "inject" && !session) throw elsewhere(row.id, row.cwd);
+    const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
+    const decided = happeningsOf(wanted, decider.by, { state: restingState(fold.state), plan });
+    if (session) return await goOn({ row, fold }, { decided, session, book, why: action, decider });
+    if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row.cwd);
+    // Nobody is there who could carry the run on: the decision is kept until somebody is.
+    if (!await journal.note(row, record(fold, decided))) throw tooLate(row.id);
+    return { id: row.id, state: fold.state };
+  }
+
+  /** A decision about a run that is running. */
+  async function steer(running: LiveRun, request: Request, decider: Decider): Promise<RunView> {
+    const { action } = request;
+    const { id, state, session, book, run } = running;
+    if (action === "status") return { id, state };
+    if (action === "inject") {
+      const bigger = await planTasks(request.tasks, { session, book, canRunCode }, state.plan);
+      run.decide({ action, tasks: bigger.tasks.length - state.plan.length }, decider.by, bigger);
+    } else if (action === "abort") run.decide({ action }, decider.by);
+    else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
+    else if (action !== "continue") {
+      throw new AgentCardsError("RUN_STATE", `${id} is running; "${action}" is for a run that waits`, {
+        hint: "Try again once its status says so.",
+      });
+    }
+    return await running.watch(decider);
+  }
+
+  async function goOn({ row, fold }: Resting, next: Next): Promise<RunView> {
+    const { session, book, decider } = next;
+    const first = record(fold, [...next.decided, { kind: "resumed", why: next.why }]);
+    const { plan: tasks } = fold.state;
+    await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
+    const plan = planAgain(tasks, { maxTasks: Infinity, check: () => [] });
+    const writer = await journal.take(row, first);
+    if (!writer) throw tooLate(row.id);
+    const running = live.launch(row.id, { session, fold, plan, writer, book });
+    return await (decider ? running.watch(decider) : running.settled);
+  }
+
+  /** The session that a run goes on in: one of its folder that can start its servers. */
+  function carrierOf(row: RunRow, { session }: Pick<Decider, "session">): Session | undefined {
+    const isFit = (one: Session) =>
+      one.cwd === row.cwd && row.servers.every((server) => one.unstartable(server) === undefined);
+    return isFit(session) ? session : [...sessions].find(isFit);
+  }
+
+  return {
+    journal,
+    start,
+    resume,
+    async adopt(session) {
+      const since = Date.now() - session.config.engine.auto_resume;
+      for (const row of await journal.list({ status: ["running"], cwd: session.cwd })) {
+        if (row.isHeld || live.get(row.id) || row.seen < since || carrierOf(row, { session }) !== session) continue;
+        if (row.fingerprint !== await fingerprintOf(session, row.servers)) continue;
+        const next = { decided: [], session, book: createToolBook(session), why: "after a restart" };
+        goOn({ row, fold: await journal.open(row.id) }, next)
+          .catch((error) => log("warning", "run not taken up", { run: row.id, reason: messageOf(error) }));
+      }
+    },
+    released: live.released,
+    close: live.close,
+  };
+}
+
+interface Resting {
+  readonly row: RunRow;
+  readonly fold: Fold;
+}
+
+interface Next {
+  readonly decided: readonly Happening[];
+  readonly session: Session;
+  readonly book: ToolBook;
+  readonly why: string;
+  readonly decider?: Decider;
+}
+
+/** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
+export function restingState(state: RunState): RunState {
+  if (state.status !== "running") return state;
+  const why = "its engine stopped; it goes on when its folder is connected, or by continue";
+  return {
+    ...state,
+    status: "paused",
+    pending: { reason: "waiting", for: "agent", why, calls: [], choices: ["continue", "abort"] },
+  };
+}
+
+/** Whether a run that did not say so rests, because its runner is gone. */
+export function isResting({ status, isHeld }: RunRow): boolean {
+  return status === "running" && !isHeld;
+}
+
+function isOver({ status }: RunState): boolean {
+  return status === "completed" || status === "failed" || status === "aborted";
+}
+
+function serversOf(tasks: readonly Task[]): string[] {
+  const names = tasks.flatMap((task) => task.type === "tool" ? splitToolId(task.tool).server ?? [] : []);
+  return [...new Set(names)].filter((name) => name !== "agentcards").sort();
+}
+
+/** What a run was started under: the definitions of its servers, and the policy. */
+async function fingerprintOf({ config }: Session, servers: readonly string[]): Promise<string> {
+  return await sha256(canonicalJson([servers.map((name) => config.servers[name] ?? null), config.policy]));
+}
+
+/** Ids in the options must be those of tasks. */
+function checkOptions({ tasks }: Plan, { pause_after = [], return: wanted = [] }: RunOptions): void {
+  const ids = new Set(tasks.map(({ task }) => task.id));
+  const unknown = [...pause_after, ...wanted].filter((id) => !ids.has(id));
+  if (unknown.length === 0) return;
+  const near = nearest(unknown[0]!, ids, 1)[0];
+  throw new AgentCardsError(
+    "PLAN_INVALID",
+    `options name tasks that are not there: ${oneLine(unknown.join(", "), 200)}`,
+    {
+      hint: near ? `Did you mean ${near}?` : "Nothing was run.",
+    },
+  );
+}
+
+export function unknownRun(id: string): AgentCardsError {
+  return new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(id, 60)}"`, {
+    hint: "`agentcards runs` lists them; old ones that are over are forgotten after a while.",
+  });
+}
+
+/** An agent minds the runs of its own folder: what runs elsewhere has other servers and other rights. */
+function checkFolder(id: string, cwd: string, { by, session }: Decider): void {
+  if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, cwd);
+}
+
+function elsewhere(id: string, cwd: string): AgentCardsError {
+  return new AgentCardsError("RUN_STATE", `${id} belongs to the folder ${cwd}`, {
+    hint: "Go on with it from there, with the variables that its servers need.",
+  });
+}
+
+function tooLate(id: string): AgentCardsError {
+  return new AgentCardsError("RUN_TAKEN", `Somebody else has decided about ${id} meanwhile`, {
+    hint: "Its status says what came of it.",
+  });
+}
