@@ -1,11 +1,11 @@
-import type { RunEvent, RunOptions, RunStatus, TaskStatus } from "../dag/event.ts";
+import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
 import type { RunRow } from "../dag/journal.ts";
 import type { RunState } from "../dag/state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
-import type { ControlContext, Method, Params } from "./control.ts";
+import type { ControlContext, Method } from "./control.ts";
 import { pendingText, workflowAnswer } from "./workflow_answer.ts";
-import type { Action } from "./workflow_decisions.ts";
+import { parseResume, parseRun } from "./workflow_input.ts";
 import type { Decider, RunView } from "./workflow_live.ts";
 import { isResting, restingState, unknownRun, type WorkSession } from "./workflows.ts";
 
@@ -70,7 +70,7 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
   ["run", async (context, { tasks, options, name }) => {
     const session = await context.session;
     const decider = deciderOf(context, session);
-    const request = { tasks, options: (options ?? {}) as RunOptions, name: String(name ?? "") };
+    const request = { ...parseRun({ tasks, ...options !== undefined && { options } }), name: String(name ?? "") };
     return await workflowAnswer(await session.workflows.start(request, decider), session);
   }],
   ["runs", async ({ session }, { limit }): Promise<RunReport[]> => {
@@ -85,8 +85,8 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
   }],
   ["decide", async (context, params) => {
     const session = await context.session;
-    const { id, action, task, outcome, value, hash, tasks } = params as Record<string, never>;
-    const request = { workflow_id: id, action: action as Action, task, outcome, value, tasks, ...hash && { hash } };
+    const { hash, ...input } = params;
+    const request = { ...parseResume(input), ...typeof hash === "string" && { hash } };
     return await workflowAnswer(await session.workflows.resume(request, deciderOf(context, session)), session);
   }],
   ["approvals", async ({ session }): Promise<ApprovalReport[]> => {

@@ -5,13 +5,13 @@ import type { Plan } from "../dag/task.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import type { Json } from "../model/json.ts";
 
-export type Action = "status" | "continue" | "abort" | "approve" | "reject" | "inject" | "replan" | "resolve";
+export type Action = "status" | "continue" | "abort" | "approve" | "reject" | "inject" | "resolve";
 
 /** What somebody wants to be done with a run. */
 export interface Request {
   readonly workflow_id: string;
   readonly action: Action;
-  readonly tasks?: unknown;
+  readonly tasks?: unknown[] | undefined;
   readonly task?: string | undefined;
   readonly outcome?: "done" | "retry" | "skip" | undefined;
   readonly value?: Json | undefined;

@@ -1,20 +1,7 @@
-import { z } from "../../../deps.ts";
 import { textResult } from "../answer.ts";
-import { parseInput } from "../input.ts";
 import { workflowAnswer } from "../workflow_answer.ts";
+import { parseRun } from "../workflow_input.ts";
 import type { GatewayTool } from "./tool.ts";
-
-const IDS = z.array(z.string().max(64)).max(10_000);
-const INPUT = z.strictObject({
-  tasks: z.array(z.unknown()),
-  options: z.strictObject({
-    pause: z.enum(["never", "layer", "effects"]).optional(),
-    pause_after: IDS.optional(),
-    return: IDS.optional(),
-    timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
-    concurrency: z.number().int().min(1).max(10_000).optional(),
-  }).optional(),
-});
 
 /** Runs many tools as one: in parallel, journalled, and only the ends come back. */
 export const runWorkflow: GatewayTool = {
@@ -37,8 +24,7 @@ export const runWorkflow: GatewayTool = {
   },
   label: () => "agentcards:run_workflow",
   run: async (session, { input }, caller) => {
-    const { tasks, options = {} } = parseInput(INPUT, input);
-    const view = await session.workflows.start({ tasks, options, name: "" }, { session, caller, by: "agent" });
+    const view = await session.workflows.start({ ...parseRun(input), name: "" }, { session, caller, by: "agent" });
     return { kind: "result", result: textResult(JSON.stringify(await workflowAnswer(view, session))) };
   },
 };
