@@ -67,6 +67,7 @@ function render(report: EngineReport, view: View): string {
       }`,
     ],
     ["sandbox", `level ${view.sandbox.level} available (${view.sandbox.why})`],
+    ["workflows", runsText(report.runs)],
     ["search", report.search ? searchText(report.search) : "not usable"],
   ];
   const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
@@ -81,6 +82,11 @@ function render(report: EngineReport, view: View): string {
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function runsText({ running, paused, approvals }: EngineReport["runs"]): string {
+  const waiting = approvals ? ` (${approvals} for your approval: \`agentcards approvals\`)` : "";
+  return `${running} running, ${paused} waiting${waiting}`;
 }
 
 function searchText(

@@ -60,20 +60,20 @@ const FRESH = `fresh as (
     insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until)
     select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, now() + $3 * interval '1 ms'
     from json_to_recordset($2::json) as x(id text, name text, status text, cwd text, fingerprint text, servers jsonb,
-      variables jsonb, summary json, epoch integer)
+      variables jsonb, summary text, epoch integer)
     returning id, epoch)`;
 
 const CHANGED = (heads: string) =>
   `changed as (
     update workflow_run r set status = x.status, summary = x.summary, updated_at = now()
-    from json_to_recordset(${heads}::json) as x(run text, epoch integer, status text, summary json)
+    from json_to_recordset(${heads}::json) as x(run text, epoch integer, status text, summary text)
     where r.id = x.run and r.epoch = x.epoch)`;
 
 const ROWS = (live: string) => `
   insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
   select x.run, x.seq, x.epoch, x.at, x.kind, x.task, x.attempt, x.payload
   from json_to_recordset($1::json) as x(run text, epoch integer, seq integer, at float8, kind text, task text,
-    attempt integer, payload json)
+    attempt integer, payload text)
   where exists (select 1 from ${live} as r where r.id = x.run and r.epoch = x.epoch)
   returning run, epoch`;
 
@@ -84,16 +84,21 @@ async function commit(
   batch: readonly Entry[],
   leaseMs: number,
 ): Promise<Set<string>> {
-  const changes = new Map<string, { run: string; epoch: number; status: RunStatus; summary: JsonObject }>();
+  const changes = new Map<string, { run: string; epoch: number; status: RunStatus; summary: string }>();
   for (const { run, epoch, event, summary } of batch) {
     const status = statusAfter(event);
-    if (status) changes.set(run, { run, epoch, status, summary: summary ?? {} });
+    if (status) changes.set(run, { run, epoch, status, summary: JSON.stringify(summary ?? {}) });
   }
   // A row cannot be inserted and updated by one statement.
   const fresh = heads.map(({ head, epoch }) => {
     const change = changes.get(head.id);
     changes.delete(head.id);
-    return { ...head, epoch, status: change?.status ?? "running", summary: change?.summary ?? {} };
+    return {
+      ...head,
+      epoch,
+      status: change?.status ?? "running",
+      summary: change?.summary ?? JSON.stringify(head.summary),
+    };
   });
   const rows = JSON.stringify(batch.map(({ run, epoch, event }) => ({ run, epoch, ...rowOf(event) })));
   // Only what is needed: the usual batch is just rows, and planning the whole takes as long as running it.

@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { Json, JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import { createCommitQueue } from "./_commit_queue.ts";
 import type { Happening, RunEvent, RunStatus } from "./event.ts";
 import { createFold, type Fold, type RunState, snapshotOf } from "./state.ts";
@@ -15,12 +15,13 @@ export interface RunHead {
   readonly servers: readonly string[];
   /** Names of the variables that its servers need; never their values. */
   readonly variables: readonly string[];
+  /** What lists show of it. */
+  readonly summary: JsonObject;
 }
 
 /** A run as lists show it. */
 export interface RunRow extends RunHead {
   readonly status: RunStatus;
-  readonly summary: JsonObject;
   readonly epoch: number;
   /** Whether somebody holds its lease. */
   readonly isHeld: boolean;
@@ -48,7 +49,7 @@ export interface Journal {
   /** Takes a run that rests, or whose runner is gone, with the first rows to write; undefined when somebody was faster. */
   take(row: Pick<RunRow, "id" | "epoch">, first: readonly RunEvent[]): Promise<Writer | undefined>;
   /** Writes down a decision about a run that rests; false when it does not rest any more. */
-  note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[]): Promise<boolean>;
+  note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[], summary: JsonObject): Promise<boolean>;
   find(id: string): Promise<RunRow | undefined>;
   /** A run's state so far, to be gone on from. */
   open(id: string): Promise<Fold>;
@@ -130,7 +131,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
       async snapshot(state) {
         const json = JSON.stringify(snapshotOf(state));
         await (await ready()).query(
-          `insert into workflow_snapshot (run, seq, state) select $1, $2, $3::json
+          `insert into workflow_snapshot (run, seq, state) select $1, $2, $3
            from workflow_run where id = $1 and epoch = $4
            on conflict (run) do update set seq = excluded.seq, state = excluded.state`,
           [run, state.seq, json, epoch],
@@ -147,14 +148,16 @@ export function createJournal(database: Promise<Database | undefined>, options: 
 
   async function find(where: string, parameters: readonly unknown[]): Promise<RunRow[]> {
     const db = await ready();
-    const rows = await db.query<Omit<RunRow, "isHeld"> & Record<string, unknown>>(
+    const rows = await db.query<Record<string, unknown> & { summary: string }>(
       `select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until > now() as held,
          extract(epoch from lease_until)::float8 * 1000 as seen,
          extract(epoch from created_at)::float8 * 1000 as created, extract(epoch from updated_at)::float8 * 1000 as updated
        from workflow_run ${where}`,
       parameters,
     );
-    return rows.map(({ held, ...row }) => ({ ...row, isHeld: held === true }) as unknown as RunRow);
+    return rows.map(({ held, summary, ...row }) =>
+      ({ ...row, summary: JSON.parse(summary), isHeld: held === true }) as unknown as RunRow
+    );
   }
 
   async function rows(id: string, after: number): Promise<RunEvent[]> {
@@ -178,35 +181,34 @@ export function createJournal(database: Promise<Database | undefined>, options: 
            insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
            select taken.id, x.seq, taken.epoch, x.at, x.kind, x.task, x.attempt, x.payload
            from taken cross join json_to_recordset($3::json)
-             as x(seq integer, at float8, kind text, task text, attempt integer, payload json)
+             as x(seq integer, at float8, kind text, task text, attempt integer, payload text)
          ) select epoch from taken`,
         [id, epoch, JSON.stringify(first.map(rowOf)), leaseMs],
       );
       return won && writer(id, won.epoch);
     },
-    async note({ id, epoch }, events) {
+    async note({ id, epoch }, events, summary) {
       const written = await (await ready()).query(
         `with noted as (
-           update workflow_run set epoch = epoch + 1, updated_at = now()
+           update workflow_run set epoch = epoch + 1, summary = $4, updated_at = now()
            where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
            returning id, epoch
          ) insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
          select noted.id, x.seq, noted.epoch, x.at, x.kind, x.task, x.attempt, x.payload
          from noted cross join json_to_recordset($3::json)
-           as x(seq integer, at float8, kind text, task text, attempt integer, payload json) returning 1`,
-        [id, epoch, JSON.stringify(events.map(rowOf))],
+           as x(seq integer, at float8, kind text, task text, attempt integer, payload text) returning 1`,
+        [id, epoch, JSON.stringify(events.map(rowOf)), JSON.stringify(summary)],
       );
       return written.length > 0;
     },
     find: async (id) => (await find("where id = $1", [id]))[0],
     async open(id) {
-      const [kept] = await (await ready()).query<{ state: Json }>(
+      const [kept] = await (await ready()).query<{ state: string }>(
         "select state from workflow_snapshot where run = $1",
         [id],
       );
-      const after = (kept?.state as JsonObject | undefined)?.seq as number | undefined;
-      const fold = createFold(kept?.state);
-      for (const event of await rows(id, after ?? 0)) fold.add(event);
+      const fold = createFold(kept && JSON.parse(kept.state));
+      for (const event of await rows(id, fold.state.seq)) fold.add(event);
       return fold;
     },
     events: (id) => rows(id, 0),
@@ -249,14 +251,14 @@ interface EventRow {
   readonly kind: string;
   readonly task: string | null;
   readonly attempt: number | null;
-  readonly payload: JsonObject;
+  readonly payload: string;
 }
 
 /** An event as a row: what one would look for in columns of its own, the rest as JSON. */
 export function rowOf(event: RunEvent): EventRow {
   const { seq, at, kind, ...rest } = event;
   const { task = null, attempt = null, ...payload } = rest as { task?: string; attempt?: number };
-  return { seq, at, kind, task, attempt, payload };
+  return { seq, at, kind, task, attempt, payload: JSON.stringify(payload) };
 }
 
 function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent {
@@ -266,7 +268,7 @@ function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent 
     kind,
     ...task !== null && { task },
     ...attempt !== null && { attempt },
-    ...payload,
+    ...JSON.parse(payload),
   } as unknown as Happening & { seq: number; at: number };
 }
 

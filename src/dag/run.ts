@@ -141,7 +141,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
       const { why, kind } = stopped;
       if (effect === "effectful" && flight.isSent) {
         void emit({ kind: "in_doubt", ...about, why: `under way when ${why}` });
-      } else if (kind === "hold") failed("again");
+      } else if (isGentle(kind)) failed("again");
       else void emit({ kind: "skipped", task: id, why });
     } else if (result.kind === "question") {
       failed("again");

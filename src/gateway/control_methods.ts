@@ -1,5 +1,6 @@
 import { requireServer } from "../config/load.ts";
 import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
 import { tokens } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
 import type { ServerStatus } from "../mcp/server.ts";
@@ -43,6 +44,7 @@ export interface EngineReport {
   readonly notes: readonly string[];
   readonly minimum_level: number;
   readonly search: SearchReport | null;
+  readonly runs: RunCounts;
   readonly servers: readonly ServerReport[];
 }
 
@@ -125,12 +127,12 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
   const [row] = "db" in opened
     ? await opened.db.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
       `select pg_database_size(current_database()) as bytes,
-         count(*) filter (where tool <> $1)::int as total, count(*) filter (where tool = $1)::int as queries,
+         count(*) filter (where tool not like $2)::int as total, count(*) filter (where tool = $1)::int as queries,
          count(*) filter (where not ok)::int as failed,
-         percentile_cont(0.95) within group (order by ms) filter (where tool <> $1) as p95,
+         percentile_cont(0.95) within group (order by ms) filter (where tool not like $2) as p95,
          percentile_cont(0.95) within group (order by ms) filter (where tool = $1) as queries_p95
        from tool_call where at > now() - interval '1 day'`,
-      [SEARCH],
+      [SEARCH, "agentcards:%"],
     )
     : [];
   const tools = "problem" in open ? [] : await toolsInMemory(open);
@@ -152,10 +154,26 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
       queries: row?.queries ?? 0,
       p95_ms: row?.queries_p95 ?? null,
     },
+    runs: await countRuns(gateway),
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
   };
+}
+
+/** Runs that are not over, and those of them that only a human can let go on. */
+export interface RunCounts {
+  readonly running: number;
+  readonly paused: number;
+  readonly approvals: number;
+}
+
+async function countRuns({ database, workflows }: ControlContext["gateway"]): Promise<RunCounts> {
+  if ("problem" in await database()) return { running: 0, paused: 0, approvals: 0 };
+  const open = await workflows.journal.list({ status: ["running", "paused"] });
+  const running = open.filter(({ status, isHeld }) => status === "running" && isHeld).length;
+  const approvals = open.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
+  return { running, paused: open.length - running, approvals: approvals.length };
 }
 
 type Latencies = Record<"p95" | "queries_p95", number | null>;

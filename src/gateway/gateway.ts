@@ -87,8 +87,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const journal = createJournal(maybeDatabase, { isAlone: true });
   const workflows = createWorkflows({ journal, sessions, ...options.runCode && { runCode: options.runCode } });
 
+  /** All that are open; one whose connection is gone may still carry a run, but takes up no other. */
+  const open = new Set<Session>();
+
   const dispose = async (session: Session) => {
-    if (sessions.delete(session)) await session[Symbol.asyncDispose]();
+    if (open.delete(session)) await session[Symbol.asyncDispose]();
   };
   return {
     home,
@@ -99,17 +102,19 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
       const session = await openSession(shared, context);
       sessions.add(session);
+      open.add(session);
       return Object.assign(session, { workflows });
     },
     workflows,
     async closeSession(session) {
+      sessions.delete(session);
       await workflows.released(session);
       await dispose(session);
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
       await workflows.close();
-      await Promise.all([...sessions].map(dispose));
+      await Promise.all([...open].map(dispose));
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();

@@ -2,6 +2,7 @@ import { variablesOf } from "../config/expand.ts";
 import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { plan as planAgain } from "../dag/plan.ts";
+import { summaryOf } from "../dag/pending.ts";
 import type { RunPorts } from "../dag/run_port.ts";
 import { createFold, type Fold, record, type RunState } from "../dag/state.ts";
 import type { Plan, Task } from "../dag/task.ts";
@@ -59,6 +60,8 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
     const planned = plan.tasks.map(({ task }) => task);
     const servers = serversOf(planned);
+    const fold = createFold();
+    const first = record(fold, [{ kind: "planned", tasks: planned, options }]);
     const writer = journal.begin({
       id,
       name: oneLine(name, 200),
@@ -66,9 +69,9 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
       fingerprint: await fingerprintOf(session, servers),
       servers,
       variables: [...new Set(servers.flatMap((server) => variablesOf(session.config.servers[server]!)))],
+      summary: summaryOf(fold.state),
     });
-    const fold = createFold();
-    for (const event of record(fold, [{ kind: "planned", tasks: planned, options }])) {
+    for (const event of first) {
       writer.append(event).catch(() => {
         // The run hears of it from the writer and breaks off.
       });
@@ -117,7 +120,8 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (session) return await goOn({ row, fold }, { decided, session, book, why: action, decider });
     if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row.cwd);
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
-    if (!await journal.note(row, record(fold, decided))) throw tooLate(row.id);
+    const events = record(fold, decided);
+    if (!await journal.note(row, events, summaryOf(fold.state))) throw tooLate(row.id);
     return { id: row.id, state: fold.state };
   }
 

@@ -8,7 +8,17 @@ export interface Evaluation {
   run(values: Record<string, string | undefined>): Promise<Record<string, unknown>>;
 }
 
-const NAMES = ["overhead", "startup", "index", "context", "retrieval", "search"] as const;
+const NAMES = [
+  "overhead",
+  "startup",
+  "index",
+  "context",
+  "retrieval",
+  "search",
+  "makespan",
+  "journal",
+  "crash",
+] as const;
 
 const [name, ...rest] = Deno.args;
 if (!NAMES.includes(name as typeof NAMES[number])) {

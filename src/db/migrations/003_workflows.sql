@@ -9,7 +9,7 @@ create table workflow_run (
   -- The servers it needs, and the names (never the values) of the variables that start them.
   servers     jsonb not null,
   variables   jsonb not null,
-  summary     json not null default '{}',
+  summary     text not null,
   epoch       integer not null,
   lease_until timestamptz not null,
   created_at  timestamptz not null default now(),
@@ -17,7 +17,8 @@ create table workflow_run (
 );
 create index workflow_run_status on workflow_run (status, updated_at);
 
--- Append-only; without a foreign key, which would cost more than the row. `json`, not `jsonb`: what a tool said is kept to the letter, a NUL character included.
+-- Append-only; without a foreign key, which would cost more than the row. JSON as text: what a tool said is kept to the
+-- letter, a NUL character included, which json and jsonb refuse.
 create table workflow_event (
   run     text not null,
   seq     integer not null,
@@ -27,7 +28,7 @@ create table workflow_event (
   kind    text not null,
   task    text,
   attempt integer,
-  payload json not null,
+  payload text not null,
   primary key (run, seq)
 );
 
@@ -35,5 +36,5 @@ create table workflow_event (
 create table workflow_snapshot (
   run   text primary key,
   seq   integer not null,
-  state json not null
+  state text not null
 );

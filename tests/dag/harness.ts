@@ -1,0 +1,111 @@
+// Runs plans with tools that are functions of the test, over a journal in memory.
+import type { Decision, RunEvent, RunOptions } from "../../src/dag/event.ts";
+import type { Writer } from "../../src/dag/journal.ts";
+import { plan } from "../../src/dag/plan.ts";
+import { startRun } from "../../src/dag/run.ts";
+import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";
+import { createFold, type Fold, record, type RunState } from "../../src/dag/state.ts";
+import type { AgentCardsError } from "../../src/model/errors.ts";
+import type { Json, JsonObject } from "../../src/model/json.ts";
+
+export const value = (given: Json): TaskResult => ({
+  ok: true,
+  output: { kind: "value", value: given },
+  bytes: JSON.stringify(given).length,
+});
+export const failure = (error: string, kind: "failed" | "lost" | "question" = "failed"): TaskResult => ({
+  ok: false,
+  kind,
+  error,
+});
+
+export type Tool = (args: JsonObject, options: CallOptions) => TaskResult | Promise<TaskResult>;
+
+export interface Story {
+  readonly fold: Fold;
+  readonly run: Run;
+  /** Everything that was written, in order. */
+  readonly written: RunEvent[];
+  readonly writer: Writer & { fail(error: AgentCardsError): void };
+  /** Waits for the end or the next pause. */
+  settled(): Promise<RunState>;
+}
+
+export interface StoryOptions extends RunOptions {
+  /** What is called `server:name`; names that begin with `do_` act on the world, `put_` are idempotent. */
+  readonly tools?: Record<string, Tool>;
+  readonly ports?: Partial<RunPorts>;
+  readonly caps?: { all: number; perServer: number };
+  readonly now?: () => number;
+  /** Goes on from here instead of beginning anew. */
+  readonly from?: { fold: Fold; decision?: Decision; by?: "agent" | "human" };
+  readonly append?: (event: RunEvent) => Promise<void>;
+}
+
+const MANY = { all: 10_000, perServer: 10_000 };
+
+/** Starts a run of these tasks, or goes on with one. */
+export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
+  const { tools = {}, ports = {}, caps = MANY, now, from, append, ...given } = options;
+  const fold = from?.fold ?? createFold();
+  const written: RunEvent[] = [];
+  if (from) {
+    const decided = from.decision
+      ? [{ kind: "command" as const, by: from.by ?? "agent" as const, decision: from.decision }]
+      : [];
+    written.push(...record(fold, [...decided, { kind: "resumed", why: "test" }]));
+  } else {
+    const first = plan(tasks, { maxTasks: 100_000, check: () => [] });
+    written.push(...record(fold, [{ kind: "planned", tasks: first.tasks.map(({ task }) => task), options: given }]));
+  }
+  const lost = Promise.withResolvers<AgentCardsError>();
+  const writer = {
+    run: "wf_test",
+    lost: lost.promise,
+    fail: lost.resolve,
+    async append(event: RunEvent) {
+      await append?.(event);
+      written.push(event);
+    },
+    snapshot: () => Promise.resolve(),
+    close() {},
+  };
+  const run = startRun({
+    fold,
+    plan: plan(fold.state.plan, { maxTasks: Infinity, check: () => [] }),
+    writer,
+    caps,
+    ...now && { now },
+    ports: {
+      callTool: async (task, args, how) => await (tools[task.tool] ?? (() => value(null)))(args, how),
+      runCode: () => Promise.resolve(failure("no code here")),
+      effectOf: (task) =>
+        task.type === "tool" && /:do_/.test(task.tool) || task.side_effects
+          ? "effectful"
+          : task.type === "tool" && /:put_/.test(task.tool)
+          ? "idempotent"
+          : "read",
+      serverOf: (task) => task.type === "tool" ? task.tool.split(":")[0]! : "code",
+      isGuarded: () => false,
+      approvalFor: () => Promise.resolve(undefined),
+      askHuman: () => Promise.resolve(undefined),
+      load: () => Promise.resolve(null),
+      ...ports,
+    },
+  });
+  return {
+    fold,
+    run,
+    written,
+    writer,
+    async settled() {
+      for await (const _event of run.events);
+      return fold.state;
+    },
+  };
+}
+
+/** The statuses of tasks, by id. */
+export function statuses(state: RunState): Record<string, string> {
+  return Object.fromEntries([...state.tasks.values()].map(({ id, status }) => [id, status]));
+}

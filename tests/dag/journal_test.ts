@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { createJournal, type RunHead } from "../../src/dag/journal.ts";
+import type { Happening, RunEvent } from "../../src/dag/event.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/pglite.ts";
+import { sleep, until } from "../fixtures/gateway.ts";
+
+const head = (id: string, more: Partial<RunHead> = {}): RunHead => ({
+  id,
+  name: "",
+  cwd: "/somewhere",
+  fingerprint: "f",
+  servers: ["s"],
+  variables: ["TOKEN"],
+  summary: { tasks: 1 },
+  ...more,
+});
+const event = (seq: number, happening: Happening): RunEvent => ({ ...happening, seq, at: seq });
+const started = (seq: number, task = "a") => event(seq, { kind: "started", task, attempt: 1, effect: "effectful" });
+const planned = event(1, { kind: "planned", tasks: [], options: {} });
+const finished = (seq: number) => event(seq, { kind: "finished", status: "completed" });
+const paused = (seq: number) =>
+  event(seq, { kind: "paused", pending: { reason: "layer", for: "agent", why: "", calls: [], choices: [] } });
+const resumed = (seq: number) => event(seq, { kind: "resumed", why: "test" });
+
+interface Counted {
+  readonly db: Database;
+  commits(): number;
+}
+
+async function withDatabase(work: (counted: Counted) => Promise<void>): Promise<void> {
+  const dir = await Deno.makeTempDir({ prefix: "ac-journal-" });
+  const db = await openDatabase(`${dir}/data`);
+  let commits = 0;
+  const query: Database["query"] = (sql, parameters) => {
+    if (sql.includes("into workflow_event")) commits++;
+    return db.query(sql, parameters);
+  };
+  try {
+    await work({ db: { ...db, query }, commits: () => commits });
+  } finally {
+    await db.close();
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+Deno.test("rows that come while a commit is under way go out together, in order, to the letter", async () => {
+  await withDatabase(async ({ db, commits }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    const writer = journal.begin(head("wf_1"));
+    const odd = "NUL \u0000, half a pair \ud800, and 'quotes'";
+    const done = event(3, {
+      kind: "done",
+      task: "a",
+      attempt: 1,
+      ms: 1,
+      bytes: 3,
+      output: { kind: "value", value: odd },
+    });
+    await Promise.all([writer.append(planned), writer.append(started(2)), writer.append(done)]);
+    const many = Array.from({ length: 200 }, (_, i) => writer.append(started(4 + i, `t${i}`)));
+    await Promise.all([...many, writer.append(finished(204), { tasks: 200, ms: 5 })]);
+    assert.ok(commits() <= 3, `${commits()} commits`);
+    const events = await journal.events("wf_1");
+    assert.deepEqual(events.map(({ seq }) => seq), Array.from({ length: 204 }, (_, i) => i + 1));
+    assert.deepEqual(events[2], done);
+    const row = await journal.find("wf_1");
+    assert.deepEqual([row?.status, row?.summary, row?.variables], ["completed", { tasks: 200, ms: 5 }, ["TOKEN"]]);
+    assert.equal(await journal.find("wf_2"), undefined);
+    await journal.close();
+  });
+});
+
+Deno.test("a run begun, paused and ended within one commit has the status of its end", async () => {
+  await withDatabase(async ({ db, commits }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    const writer = journal.begin(head("wf_1"));
+    await Promise.all([writer.append(planned), writer.append(finished(2), { tasks: 3 })]);
+    assert.equal(commits(), 1);
+    assert.deepEqual((await journal.find("wf_1"))?.status, "completed");
+    await journal.close();
+  });
+});
+
+Deno.test("whoever was replaced writes nothing any more, and hears of it", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: false, leaseMs: 150 });
+    const first = journal.begin(head("wf_1"));
+    await first.append(planned);
+    const row = (await journal.find("wf_1"))!;
+    assert.equal(row.isHeld, true);
+    assert.equal(await journal.take(row, [resumed(2)]), undefined, "its runner lives");
+    await sleep(400);
+    assert.equal((await journal.find("wf_1"))?.isHeld, true, "a lease is kept as long as its runner lives");
+    // As if the process had been stopped: no beat any more.
+    first.close();
+    await until("the lease ran out", async () => (await journal.find("wf_1"))?.isHeld === false);
+    const seen = (await journal.find("wf_1"))!;
+    const [a, b] = await Promise.all([journal.take(seen, [resumed(2)]), journal.take(seen, [resumed(2)])]);
+    assert.equal([a, b].filter(Boolean).length, 1, "two who want it at once: one gets it");
+    await assert.rejects(first.append(started(2)), { code: "RUN_TAKEN" });
+    assert.equal((await first.lost).code, "RUN_TAKEN");
+    const winner = a ?? b!;
+    await winner.append(started(3));
+    // Both in one commit: each under its own epoch.
+    const [late, good] = await Promise.allSettled([first.append(started(4)), winner.append(started(4, "b"))]);
+    assert.deepEqual([late.status, good.status], ["rejected", "fulfilled"]);
+    const events = await journal.events("wf_1");
+    assert.deepEqual(events.map(({ seq, kind }) => `${seq} ${kind}`), [
+      "1 planned",
+      "2 resumed",
+      "3 started",
+      "4 started",
+    ]);
+    assert.equal((events[3] as { task: string }).task, "b");
+    winner.close();
+    await journal.close();
+  });
+});
+
+Deno.test("a beat that finds the run in other hands tells its runner", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: false, leaseMs: 90 });
+    const writer = journal.begin(head("wf_1"));
+    await writer.append(planned);
+    await db.query("update workflow_run set epoch = epoch + 1");
+    assert.equal((await writer.lost).code, "RUN_TAKEN");
+    writer.close();
+    await journal.close();
+  });
+});
+
+Deno.test("a run that rests is taken by one decision only, with its rows or not at all", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    const writer = journal.begin(head("wf_1"));
+    await Promise.all([writer.append(planned), writer.append(paused(2))]);
+    writer.close();
+    const row = (await journal.find("wf_1"))!;
+    assert.equal(row.status, "paused");
+    const command = event(3, { kind: "command", by: "human", decision: { action: "continue" } });
+    assert.equal(await journal.note(row, [command], { noted: true }), true);
+    assert.equal(await journal.note(row, [command], {}), false, "seen too early");
+    assert.equal(await journal.take(row, [resumed(3)]), undefined);
+    const now = (await journal.find("wf_1"))!;
+    assert.deepEqual([now.status, now.summary], ["paused", { noted: true }]);
+    const taken = await journal.take(now, [resumed(4)]);
+    assert.equal((await journal.find("wf_1"))?.status, "running");
+    assert.equal((await journal.open("wf_1")).state.status, "running");
+    assert.equal(await journal.take((await journal.find("wf_1"))!, [resumed(5)]), undefined);
+    taken?.close();
+    await journal.close();
+  });
+});
+
+Deno.test("whoever opens the database alone knows that every earlier runner is gone", async () => {
+  await withDatabase(async ({ db }) => {
+    const before = createJournal(Promise.resolve(db), { isAlone: true });
+    await before.begin(head("wf_1")).append(planned);
+    assert.equal((await before.find("wf_1"))?.isHeld, true);
+    const after = createJournal(Promise.resolve(db), { isAlone: true });
+    const row = (await after.find("wf_1"))!;
+    assert.equal(row.isHeld, false);
+    assert.ok(Math.abs(row.seen - Date.now()) < 5_000);
+    (await after.take(row, [resumed(2)]))?.close();
+    await before.close();
+    await after.close();
+  });
+});
+
+Deno.test("old runs are forgotten by age and number, one that waits never", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    for (let i = 0; i < 6; i++) {
+      const writer = journal.begin(head(`wf_${i}`, { cwd: `/${i % 2}` }));
+      await Promise.all([writer.append(planned), writer.append(i === 0 ? paused(2) : finished(2))]);
+      writer.close();
+    }
+    await db.query("update workflow_run set created_at = now() - (10 - right(id, 1)::int) * interval '1 hour'");
+    await db.query("update workflow_run set updated_at = now() - interval '40 days' where id in ('wf_0', 'wf_1')");
+    const ids = async () => (await journal.list()).map(({ id }) => id).sort();
+    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 100 }), 1);
+    assert.deepEqual(await ids(), ["wf_0", "wf_2", "wf_3", "wf_4", "wf_5"]);
+    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 2 }), 2);
+    assert.deepEqual(await ids(), ["wf_0", "wf_4", "wf_5"]);
+    assert.deepEqual(await journal.events("wf_1"), []);
+    assert.equal((await journal.events("wf_0")).length, 2);
+    assert.deepEqual((await journal.list({ status: ["paused"] })).map(({ id }) => id), ["wf_0"]);
+    assert.deepEqual((await journal.list({ cwd: "/1" })).map(({ id }) => id), ["wf_5"]);
+    assert.equal((await journal.list({ limit: 1 })).length, 1);
+    await journal.close();
+  });
+});
+
+Deno.test("a snapshot shortens reading, and a runner that was replaced cannot leave one", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    const writer = journal.begin(head("wf_1"));
+    const tasks = [{ id: "a", type: "tool", tool: "s:x", arguments: {}, depends_on: [] }] as const;
+    await Promise.all([
+      writer.append(event(1, { kind: "planned", tasks, options: {} })),
+      writer.append(started(2)),
+      writer.append(
+        event(3, { kind: "done", task: "a", attempt: 1, ms: 1, bytes: 1, output: { kind: "value", value: 1 } }),
+      ),
+    ]);
+    await writer.snapshot((await journal.open("wf_1")).state);
+    await db.query("delete from workflow_event where seq < 3");
+    await writer.append(paused(4));
+    const { state } = await journal.open("wf_1");
+    assert.deepEqual([state.status, state.tasks.get("a")?.status, state.seq], ["paused", "success", 4]);
+    await db.query("update workflow_run set epoch = 9");
+    await db.query("delete from workflow_snapshot");
+    await writer.snapshot(state);
+    assert.deepEqual(await db.query("select 1 from workflow_snapshot"), []);
+    writer.close();
+    await journal.close();
+  });
+});
+
+Deno.test("without a database, and with one that fails, the writer is told", async () => {
+  const none = createJournal(Promise.resolve(undefined), { isAlone: true });
+  await assert.rejects(none.begin(head("wf_1")).append(planned), { code: "DB_UNUSABLE" });
+  await none.close();
+  await withDatabase(async ({ db }) => {
+    const query: Database["query"] = (sql, parameters) =>
+      sql.includes("into workflow_event") ? Promise.reject(new Error("disk full")) : db.query(sql, parameters);
+    const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true });
+    const writer = journal.begin(head("wf_1"));
+    await assert.rejects(writer.append(planned), /The journal cannot be written: disk full/);
+    assert.equal((await writer.lost).code, "DB_UNUSABLE");
+    writer.close();
+    await journal.close();
+  });
+});
