@@ -98,7 +98,9 @@ function callText({ tool, arguments: given, code }: WaitingCall): JsonObject {
 }
 
 /** How long it took, how long its longest path took, and how long it would have taken one by one. */
-export function statsOf({ plan, tasks, activeMs, began, last, status }: RunState): Record<string, number> {
+export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequential_ms", number>>;
+
+export function statsOf({ plan, tasks, activeMs, began, last, status }: RunState): RunStats {
   const finish = new Map<string, number>();
   let longest = 0;
   let sum = 0;

@@ -4,7 +4,7 @@ import type { RunState } from "../dag/state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import type { ControlContext, Method } from "./control.ts";
-import { pendingText, workflowAnswer } from "./workflow_answer.ts";
+import { pendingText, type RunStats, statsOf, workflowAnswer } from "./workflow_answer.ts";
 import { parseResume, parseRun } from "./workflow_input.ts";
 import type { Decider, RunView } from "./workflow_live.ts";
 import { isResting, restingState, unknownRun, type WorkSession } from "./workflows.ts";
@@ -45,6 +45,7 @@ export interface RunReport {
 export interface RunDetails extends RunReport {
   readonly reports: readonly TaskReport[];
   readonly events: readonly RunEvent[];
+  readonly stats: RunStats;
 }
 
 /** What comes while a run goes on: first the run with its tasks, then what happens. */
@@ -81,7 +82,8 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     const { journal } = (await session).workflows;
     const row = await found(await session, id);
     const { state } = await journal.open(row.id);
-    return { ...reportOf(row, state), reports: tasksOf(state), events: await journal.events(row.id) };
+    const events = await journal.events(row.id);
+    return { ...reportOf(row, state), reports: tasksOf(state), events, stats: statsOf(state) };
   }],
   ["decide", async (context, params) => {
     const session = await context.session;

@@ -67,14 +67,16 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
     const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
     const { state } = fold;
     const settled = (async () => {
-      for await (const event of run.events) for (const tell of listeners) tell(event);
-      if (state.status === "paused" && state.seq > SNAPSHOT_AFTER_ROWS) await writer.snapshot(state).catch(() => {});
-      return { id, state };
+      try {
+        for await (const event of run.events) for (const tell of listeners) tell(event);
+        if (state.status === "paused" && state.seq > SNAPSHOT_AFTER_ROWS) await writer.snapshot(state).catch(() => {});
+        return { id, state };
+      } finally {
+        lives.delete(id);
+        prune(session);
+      }
     })();
-    settled.catch((error) => log("error", "run broke off", { run: id, reason: messageOf(error) })).finally(() => {
-      lives.delete(id);
-      prune(session);
-    });
+    settled.catch((error) => log("error", "run broke off", { run: id, reason: messageOf(error) }));
     const live: LiveRun = {
       id,
       state,

@@ -1,8 +1,8 @@
 import type { Output } from "../dag/event.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
-import type { Reply, ServerRequest } from "../mcp/upstream.ts";
-import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
+import type { Reply } from "../mcp/upstream.ts";
+import { describe, toAgentCardsError } from "../model/errors.ts";
 import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { splitToolId } from "../model/tool.ts";
@@ -13,6 +13,7 @@ import { callServer, denied } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
+import { createQuestions } from "./workflow_questions.ts";
 import type { ToolBook } from "./workflow_tools.ts";
 
 export interface PortOptions {
@@ -36,11 +37,12 @@ const NO_CODE: RunPorts["runCode"] = () =>
 export function createPorts({ run, session, book, watchers, runCode = NO_CODE }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
+  const questions = createQuestions(watchers);
 
   async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
     const began = performance.now();
     const { server, name } = splitToolId(task.tool) as { server: string; name: string };
-    const asking = questionTaker(watchers, options.signal);
+    const asking = questions.begin(server, options.signal);
     let result: TaskResult;
     try {
       const verdict = judge(policy, task.tool);
@@ -60,6 +62,7 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
         error: session.shared.redactor.redact(describe(error)),
       };
     }
+    asking.end();
     const bytes = result.ok ? result.bytes : result.error.length;
     session.shared.record({ tool: task.tool, ms: performance.now() - began, ok: result.ok, bytes });
     return result;
@@ -112,58 +115,12 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
       return { why: `policy.approve has "${verdict.pattern}"`, hash };
     },
     async askHuman({ tool = "", arguments: args = {}, why }, signal) {
-      const ask = [...watchers].findLast((watcher) => watcher.ask && !watcher.signal.aborted)?.ask;
-      if (!ask) return undefined;
-      return await untilAborted(isAllowed({ id: tool, arguments: args, why }, ask, signal), watchers, signal)
-        ? "approve"
-        : "reject";
+      const request = { id: tool, arguments: args, why };
+      return await questions.put((ask) => isAllowed(request, ask, signal), signal) ? "approve" : "reject";
     },
     load: (handle, steps, named) =>
       results.read(handle, (path) => large.readValue(path, steps, named)) as Promise<Json>,
   };
-}
-
-/** Takes the questions of a server for those who watch; one that nobody can answer gives the call up. */
-function questionTaker(
-  watchers: ReadonlySet<Caller>,
-  given: AbortSignal,
-): Caller & { unanswered(): string | undefined } {
-  const own = new AbortController();
-  let unanswered: string | undefined;
-  const signal = AbortSignal.any([given, own.signal]);
-  return {
-    signal,
-    unanswered: () => unanswered,
-    async ask(request: ServerRequest, until: AbortSignal) {
-      const ask = [...watchers].findLast((watcher) => watcher.ask && !watcher.signal.aborted)?.ask;
-      try {
-        if (ask) return await untilAborted(ask(request, until), watchers, signal);
-      } catch {
-        // Whoever was asked is gone.
-      }
-      const { message } = request.params;
-      unanswered = `it asks: ${oneLine(typeof message === "string" ? message : request.method, 1_000)}`;
-      own.abort();
-      throw new AgentCardsError("INPUT_INVALID", "Nobody is there who could answer");
-    },
-  };
-}
-
-/** What a promise gives, unless everybody who could bring it about is gone. */
-async function untilAborted<T>(promise: Promise<T>, watchers: ReadonlySet<Caller>, signal: AbortSignal): Promise<T> {
-  const signals = [signal, ...[...watchers].map((watcher) => watcher.signal)];
-  const gone = Promise.withResolvers<never>();
-  const check = () => {
-    if (signal.aborted || [...watchers].every((watcher) => watcher.signal.aborted)) {
-      gone.reject(new AgentCardsError("CANCELLED", "Nobody waits for this any more"));
-    }
-  };
-  for (const one of signals) one.addEventListener("abort", check);
-  try {
-    return await Promise.race([promise, gone.promise]);
-  } finally {
-    for (const one of signals) one.removeEventListener("abort", check);
-  }
 }
 
 function textOf(value: unknown): string {

@@ -82,7 +82,9 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
   async function resume(request: Request, decider: Decider): Promise<RunView> {
     const { workflow_id: id, action } = request;
     const running = live.get(id);
-    if (running) {
+    // One that has just come to rest is not running any more; its last row is on the way.
+    if (running && running.state.status !== "running") await running.settled.catch(() => {});
+    else if (running) {
       checkFolder(id, running.session.cwd, decider);
       return await steer(running, request, decider);
     }

@@ -132,6 +132,17 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
       return text("written");
     },
   },
+  append: {
+    description: "Writes a line before and after some milliseconds into a file that others write into, too",
+    inputSchema: object({ file: string, line: string, ms: number }, ["file", "line"]),
+    run: async ({ file, line, ms = 0 }) => {
+      const say = (what: string) => Deno.writeTextFile(String(file), `${what} ${line}\n`, { append: true });
+      await say("begin");
+      await new Promise((resolve) => setTimeout(resolve, Number(ms)));
+      await say("end");
+      return text(`appended ${line}`);
+    },
+  },
   crash: { description: "Ends the server in the middle of the call", inputSchema: object(), run: () => Deno.exit(3) },
 };
 

@@ -1,0 +1,367 @@
+// Whole stories: a client over stdio, an engine, real servers, a real database.
+import assert from "node:assert/strict";
+import { connectClient, textOf } from "../fixtures/client.ts";
+import { createTestHome, ROOT, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { linesOf, refused, resume, run, statuses, task, untilStatus } from "../fixtures/workflow.ts";
+
+const READS = {
+  "kit:wait": "read",
+  "kit:rows": "read",
+  "kit:big": "read",
+  "kit:echo": "read",
+  "two:echo": "read",
+} as const;
+const SERVERS = { kit: testServer("kit"), two: testServer("kit", "--name=two") };
+
+Deno.test("tasks run in parallel on several servers, and what one gives goes where the next wants it", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS } });
+  await using client = await connectClient(home);
+  const done = await run(
+    client,
+    [
+      task("sum", "kit:add", { a: 40, b: 2 }),
+      task("rows", "kit:rows", { count: 3 }),
+      task("text", "two:echo", { text: "sum $OUTPUT[sum].sum, rows $OUTPUT[rows].rows[1]" }),
+      task("whole", "kit:add", { a: "$OUTPUT[sum].sum", b: 0 }),
+      task("deep", "kit:everything", {
+        list: ["$OUTPUT[sum]", { in: "$OUTPUT[rows].rows[0].name" }],
+        raw: "$$OUTPUT[x]",
+      }),
+      task("bare", "grow", {}),
+    ].slice(0, 5),
+    {},
+    { progressToken: "p" },
+  );
+  assert.equal(done.status, "completed");
+  assert.deepEqual(done.results, {
+    text: `two: sum 42, rows {"id":1,"name":"row 1","note":"${"n".repeat(40)}"}`,
+    whole: { sum: 42 },
+    deep: [1, "two", null],
+  });
+  assert.ok(done.stats.tokens_kept > 40, "the rows never reached the client");
+  const told = client.others.filter(({ method }) => method === "notifications/progress")
+    .map(({ params }) => params as { progress: number; total: number; message: string });
+  assert.match(told[0]!.message, new RegExp(`^${done.workflow_id}: 5 tasks`));
+  assert.deepEqual(told.map(({ progress }) => progress), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(told[5]!.total, 5);
+
+  const slow = await run(client, [
+    ...["a", "b", "c"].map((id) => task(id, "kit:wait", { ms: 200 })),
+    task("end", "two:echo", { text: "end" }, { depends_on: ["a", "b", "c"] }),
+  ], { return: ["a", "end"] });
+  assert.deepEqual(Object.keys(slow.results), ["a", "end"]);
+  assert.ok(slow.stats.wall_ms < 400 && slow.stats.sequential_ms >= 600, JSON.stringify(slow.stats));
+  assert.ok(slow.stats.critical_path_ms <= slow.stats.wall_ms);
+
+  const { tools } = (await client.request("tools/list")).result as { tools: Record<string, unknown>[] };
+  const size = tools.reduce(
+    (sum, { name, description, inputSchema }) => sum + JSON.stringify({ name, description, inputSchema }).length,
+    0,
+  );
+  assert.ok(size / 4 < 500, `${size / 4} tokens for ${tools.length} tools`);
+});
+
+Deno.test("what fails is told and does not stop the others: errors, refusals, timeouts, a server that dies", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS, deny: ["kit:write"] } });
+  await using client = await connectClient(home);
+  const mixed = await run(client, [
+    task("isError", "kit:fail"),
+    task("protocol", "kit:refuse"),
+    task("after", "kit:echo", { text: "$OUTPUT[isError]" }),
+    task("path", "kit:echo", { text: "$OUTPUT[sum].some" }),
+    task("sum", "kit:add", { a: 1, b: 1 }),
+    task("late", "kit:wait", { ms: 5_000, steps: 100 }, { timeout_ms: 150, retries: 0 }),
+    task("afterLate", "kit:echo", { text: "x" }, { depends_on: ["late"] }),
+    task("dies", "two:crash"),
+    task("good", "kit:wait", { ms: 300 }),
+  ]);
+  assert.equal(mixed.status, "failed");
+  assert.deepEqual(statuses(mixed), {
+    isError: "error",
+    protocol: "error",
+    after: "skipped",
+    path: "error",
+    sum: "success",
+    late: "error",
+    afterLate: "skipped",
+    dies: "error",
+    good: "success",
+  });
+  const errors = Object.fromEntries(mixed.tasks.map(({ id, error }) => [id, error ?? ""]));
+  assert.equal(errors.isError, "it did not work");
+  assert.match(errors.protocol!, /no such thing \(code -32603\)/);
+  assert.match(errors.path!, /\$OUTPUT\[sum\]\.some leads nowhere: \$OUTPUT\[sum\] has sum/);
+  assert.match(errors.late!, /did not answer within 0\.15 s/);
+  assert.match(errors.dies!, /went away during the call/);
+  await sleep(100);
+  assert.equal(textOf(await client.use("kit:cancelled")), "wait", "dag-018: the server was told");
+  // The server that died starts again; a read that lost it is tried again by itself.
+  assert.equal((await run(client, [task("again", "two:echo", { text: "hi" })])).results.again, "two: hi");
+  assert.match(
+    await refused(client.call("run_workflow", { tasks: [task("w", "kit:write", { file: "x" })] })),
+    /task w: kit:write may not be called: policy\.deny has "kit:write"/,
+  );
+});
+
+Deno.test("a read whose server was lost is tried again; what acts is not", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: { "kit:crash": "idempotent" } } });
+  await using client = await connectClient(home);
+  const began = performance.now();
+  const answer = await run(client, [task("lost", "kit:crash", {}, { retries: 1 }), task("acts", "two:crash")]);
+  assert.deepEqual(statuses(answer), { lost: "error", acts: "error" });
+  assert.ok(performance.now() - began >= 1_000, "one more try, after a second");
+  const shown = JSON.parse((await home.run(["runs", "show", answer.workflow_id, "--json"])).stdout || "{}");
+  const tries = shown.events.filter((event: { kind: string; task: string }) => event.kind === "started");
+  assert.deepEqual(tries.map(({ task, attempt }: { task: string; attempt: number }) => `${task} ${attempt}`).sort(), [
+    "acts 1",
+    "lost 1",
+    "lost 2",
+  ]);
+});
+
+Deno.test("a run stops where it was asked to, goes on, and takes more tasks on the way", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const chain = [
+    task("a", "kit:echo", { text: "1" }),
+    task("b", "kit:append", { file, line: "b $OUTPUT[a]" }),
+    task("c", "kit:echo", { text: "$OUTPUT[b]" }),
+  ];
+  const layer = await run(client, chain, { pause: "layer" });
+  assert.deepEqual([layer.status, layer.pending?.reason, layer.pending?.for], ["paused", "layer", "agent"]);
+  assert.deepEqual(statuses(layer), { a: "success", b: "waiting", c: "waiting" });
+  const more = await resume(client, layer.workflow_id, "inject", {
+    tasks: [task("x", "two:echo", { text: "x $OUTPUT[a]" })],
+  });
+  assert.deepEqual([more.status, more.pending?.reason, statuses(more).x], ["paused", "layer", "waiting"]);
+  const second = await resume(client, layer.workflow_id, "continue");
+  assert.deepEqual(statuses(second), { a: "success", b: "success", c: "waiting", x: "success" });
+  const last = await resume(client, layer.workflow_id, "continue");
+  assert.deepEqual([last.status, last.results.x, last.results.c], [
+    "completed",
+    "two: x kit: 1",
+    "kit: appended b kit: 1",
+  ]);
+  assert.match(
+    await refused(client.call("resume_workflow", { workflow_id: layer.workflow_id, action: "abort" })),
+    /is over: completed/,
+  );
+
+  const effects = await run(client, chain, { pause: "effects" });
+  assert.deepEqual([effects.pending?.reason, effects.pending?.task], ["effects", "b"]);
+  assert.deepEqual(effects.pending?.call, { tool: "kit:append", arguments: { file, line: "b kit: 1" } });
+  assert.equal((await linesOf(file)).length, 2, "nothing was done yet");
+  assert.equal((await resume(client, effects.workflow_id, "continue")).status, "completed");
+
+  const after = await run(client, chain, { pause_after: ["a"] });
+  assert.deepEqual([after.pending?.reason, after.pending?.task], ["after", "a"]);
+  const ended = await resume(client, after.workflow_id, "abort");
+  assert.deepEqual([ended.status, statuses(ended)], ["aborted", { a: "success", b: "skipped", c: "skipped" }]);
+  assert.match(
+    await refused(client.call("resume_workflow", { workflow_id: "wf_0", action: "status" })),
+    /There is no run/,
+  );
+  assert.match(
+    await refused(
+      client.call("resume_workflow", { workflow_id: after.workflow_id, action: "replan", requirement: "x" }),
+    ),
+    /replan is not there yet/,
+  );
+  assert.match(
+    await refused(client.call("resume_workflow", { workflow_id: after.workflow_id, action: "inject" })),
+    /tasks is missing/,
+  );
+  assert.match(
+    await refused(client.call("run_workflow", { tasks: chain, options: { pause_after: ["aa"] } })),
+    /options name tasks that are not there: aa\nDid you mean a\?/,
+  );
+});
+
+Deno.test("abort during a fan-out stops what runs and reports what finished", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const running = run(
+    client,
+    [
+      task("quick", "kit:echo", { text: "1" }),
+      ...Array.from({ length: 8 }, (_, i) => task(`slow${i}`, "kit:wait", { ms: 4_000, steps: 100 })),
+      task("acts", "kit:append", { file, line: "x", ms: 4_000 }),
+      task("end", "kit:echo", { text: "$OUTPUT[slow0]" }),
+    ],
+    {},
+    { progressToken: 1 },
+  );
+  await until("it acts", async () => (await linesOf(file)).length === 1);
+  const first = client.others.find(({ method }) => method === "notifications/progress");
+  const id = /wf_\w+/.exec(String((first?.params as { message: string }).message))![0];
+  const status = await resume(client, id, "status");
+  assert.deepEqual([status.status, statuses(status).slow3], ["running", "running"]);
+  const began = performance.now();
+  const aborted = await resume(client, id, "abort");
+  assert.ok(performance.now() - began < 1_500);
+  assert.deepEqual(await running, aborted, "both who wait get the same answer");
+  const { quick, slow0, acts, end } = statuses(aborted);
+  assert.deepEqual([aborted.status, quick, slow0, acts, end], ["aborted", "success", "skipped", "in_doubt", "skipped"]);
+  await sleep(300);
+  assert.match(textOf(await client.use("kit:cancelled")), /^wait(,wait){7}$/);
+});
+
+Deno.test("a result of 20 MB stays outside, and the next task uses a part of it", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS } });
+  await using client = await connectClient(home);
+  const answer = await run(client, [
+    task("big", "kit:rows", { count: 250_000 }),
+    task("part", "two:echo", { text: "$OUTPUT[big].rows[249999].name" }),
+    task("text", "kit:big", { characters: 60_000 }),
+  ], { return: ["big", "part", "text"] });
+  assert.equal(answer.status, "completed", JSON.stringify(answer.tasks));
+  assert.equal(answer.results.part, "two: row 249999");
+  const big = answer.results.big as { handle: string; bytes: number; shape: string };
+  assert.ok(big.bytes > 15_000_000, String(big.bytes));
+  assert.match(big.shape, /rows: array\(250000\) of/);
+  const { handle } = answer.results.text as { handle: string };
+  const again = await run(client, [
+    task("one", "kit:echo", { text: `$RESULT[${big.handle}].rows[7].name` }),
+    task("bad", "kit:echo", { text: `$RESULT[${big.handle}].nothing` }),
+    task("gone", "kit:echo", { text: "$RESULT[r_0000000000000000]" }),
+    task("slice", "agentcards:read_result", { handle, limit: 5 }),
+  ]);
+  assert.deepEqual([again.results.one, again.results.slice], ["kit: row 7", "xxxxx"]);
+  const errors = Object.fromEntries(again.tasks.map(({ id, error }) => [id, error ?? ""]));
+  assert.match(errors.bad!, /leads nowhere: what is there has rows/);
+  assert.match(errors.gone!, /no stored result/);
+});
+
+Deno.test("code works around branches that failed", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  const program = [
+    Deno.execPath(),
+    "run",
+    "-A",
+    "--quiet",
+    "--config",
+    `${ROOT}deno.json`,
+    `${ROOT}tests/fixtures/code_gateway.ts`,
+  ];
+  await using client = await connectClient(home, { program });
+  const code = (id: string, text: string, depends_on: string[]) => ({
+    id,
+    type: "code_execution",
+    code: text,
+    depends_on,
+  });
+  const answer = await run(client, [
+    task("one", "kit:add", { a: 1, b: 2 }),
+    task("two", "kit:fail"),
+    task("three", "two:add", { a: 3, b: 4 }),
+    code("sum", "return Object.values(deps).filter((d) => d.status === 'success').map((d) => d.output.sum)", [
+      "one",
+      "two",
+      "three",
+    ]),
+    code("broken", "throw new Error('oops')", ["one"]),
+    task("end", "kit:echo", { text: "$OUTPUT[sum][1] of $OUTPUT[sum]" }),
+  ]);
+  assert.equal(answer.status, "completed");
+  assert.deepEqual(answer.results, { end: "kit: 7 of [3,7]" });
+  assert.deepEqual(statuses(answer), {
+    one: "success",
+    two: "error",
+    three: "success",
+    sum: "success",
+    broken: "failed_safe",
+    end: "success",
+  });
+  await using plain = await createTestHome({ servers: SERVERS });
+  await using other = await connectClient(plain);
+  assert.match(await refused(other.call("run_workflow", { tasks: [code("x", "return 1", [])] })), /need the sandbox/);
+});
+
+Deno.test("who loses patience or connection finds the answer later; who calls it off finds it resting", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS } });
+  const file = `${home.dir}/oracle`;
+  const slow = (name: string) => [
+    task("wait", "kit:wait", { ms: 700 }),
+    task("acts", "kit:append", { file, line: name, ms: 300 }),
+    task("end", "kit:echo", { text: "end" }, { depends_on: ["wait", "acts"] }),
+  ];
+  await using client = await connectClient(home);
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const begin = async (id: string, name: string) => {
+    const seen = client.others.length;
+    await client.send({
+      id,
+      method: "tools/call",
+      params: { name: "run_workflow", arguments: { tasks: slow(name) }, _meta: { progressToken: id } },
+    });
+    await until("it acts", async () => (await linesOf(file)).includes(`begin ${name}`));
+    const first = client.others.slice(seen).find(({ method }) => method === "notifications/progress");
+    return /wf_\w+/.exec(String((first?.params as { message: string }).message))![0];
+  };
+  const cancel = (requestId: string, reason: string) =>
+    client.send({ method: "notifications/cancelled", params: { requestId, reason } });
+
+  const impatient = await begin("r1", "impatient");
+  await cancel("r1", "McpError: MCP error -32001: Request timed out");
+  assert.equal((await untilStatus(client, impatient, "completed")).results.end, "kit: end");
+
+  const called = await begin("r2", "called off");
+  await cancel("r2", "AbortError: the user pressed Esc");
+  const resting = await untilStatus(client, called, "paused");
+  assert.deepEqual([resting.pending?.reason, statuses(resting)], [
+    "waiting",
+    { wait: "waiting", acts: "success", end: "waiting" },
+  ]);
+  assert.equal((await resume(client, called, "continue")).status, "completed");
+  assert.equal((await linesOf(file)).filter((line) => line === "begin called off").length, 1);
+
+  const left = await begin("r3", "left");
+  await client.close();
+  await using next = await connectClient(home);
+  const answer = await resume(next, left, "continue");
+  assert.deepEqual([answer.status, answer.results.end], ["completed", "kit: end"]);
+});
+
+Deno.test("a question that nobody can answer pauses the run until somebody can", async () => {
+  await using home = await createTestHome({
+    servers: { kit: testServer("kit"), modern: testServer("kit", "--modern") },
+  });
+  await using mute = await connectClient(home);
+  await using able = await connectClient(home, { capabilities: { elicitation: {} } });
+  for (const server of ["kit", "modern"]) {
+    const paused = await run(mute, [task("ask", `${server}:ask`), task("other", `${server}:add`, { a: 1, b: 1 })]);
+    assert.deepEqual([paused.status, paused.pending?.reason, paused.pending?.for], ["paused", "question", "human"]);
+    assert.match(paused.pending!.why, /What is your name\?/);
+    assert.equal(statuses(paused).other, "success");
+    const again = await resume(mute, paused.workflow_id, "continue");
+    assert.equal(again.pending?.reason, "question");
+    const seen = able.others.length;
+    const going = resume(able, paused.workflow_id, "continue");
+    await until(
+      "the question came",
+      () => able.others.slice(seen).some(({ method }) => method === "elicitation/create"),
+    );
+    const question = able.others.slice(seen).find(({ method }) => method === "elicitation/create")!;
+    await able.send({ id: question.id, result: { action: "accept", content: { name: "Ann" } } });
+    const answer = await going;
+    assert.equal(answer.status, "completed");
+    assert.match(JSON.stringify(answer.results.ask), /Ann/);
+  }
+});
+
+Deno.test("an embedding program runs workflows, too", async () => {
+  const { openGateway } = await import("../../mod.ts");
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using gateway = await openGateway({ home: home.dir, cwd: home.dir });
+  const answer = await gateway.runWorkflow({
+    tasks: [task("a", "kit:add", { a: 1, b: 2 }), task("b", "kit:echo", { text: "$OUTPUT[a].sum" })],
+    options: { pause: "layer" },
+  });
+  assert.equal(answer.status, "paused");
+  const done = await gateway.resumeWorkflow({ workflow_id: answer.workflow_id, action: "continue" });
+  assert.deepEqual([done.status, done.results], ["completed", { b: "kit: 3" }]);
+  await assert.rejects(gateway.runWorkflow({ tasks: [] }), { code: "PLAN_INVALID" });
+});
