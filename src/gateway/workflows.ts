@@ -9,6 +9,7 @@ import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
+import { createTurns } from "../model/turn.ts";
 import { splitToolId } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Session } from "./session.ts";
@@ -50,6 +51,7 @@ export interface WorkflowsOptions {
 
 export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions): Workflows {
   const live = createLiveRuns({ journal, ...runCode && { runCode } });
+  const inTurn = createTurns();
   const canRunCode = runCode !== undefined;
 
   async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
@@ -81,16 +83,34 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
 
   async function resume(request: Request, decider: Decider): Promise<RunView> {
     const { workflow_id: id, action } = request;
-    const running = live.get(id);
-    // One that has just come to rest is not running any more; its last row is on the way.
-    if (running && running.state.status !== "running") await running.settled.catch(() => {});
-    else if (running) {
-      checkFolder(id, running.session.cwd, decider);
-      return await steer(running, request, decider);
+    // Whether a run is running or rests must not change while somebody decides about it.
+    const found = await inTurn(id, async (): Promise<LiveRun | RunView> => {
+      const running = live.get(id);
+      if (running?.state.status === "running") {
+        checkFolder(id, running.session.cwd, decider);
+        await steer(running, request, decider);
+        return running;
+      }
+      // One that has just come to rest is not running any more; its last row is on the way.
+      await running?.settled.catch(() => {});
+      return await rest(request, decider);
+    });
+    return "watch" in found && action !== "status" ? await found.watch(decider) : found;
+  }
+
+  /** What is asked about a run that is not running. */
+  async function rest(request: Request, decider: Decider): Promise<LiveRun | RunView> {
+    const { workflow_id: id, action } = request;
+    const seen = await journal.find(id);
+    if (!seen) throw unknownRun(id);
+    checkFolder(id, seen.cwd, decider);
+    const resumed = await takeUp(seen, carrierOf(seen, decider));
+    if (resumed && ["approve", "reject", "resolve"].includes(action)) await resumed.settled.catch(() => {});
+    else if (resumed) {
+      await steer(resumed, request, decider);
+      return resumed;
     }
-    const row = await journal.find(id);
-    if (!row) throw unknownRun(id);
-    checkFolder(id, row.cwd, decider);
+    const row = resumed ? (await journal.find(id))! : seen;
     const fold = await journal.open(id);
     const { state } = fold;
     if (isOver(state)) {
@@ -100,12 +120,11 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (state.status === "running" && !isResting(row)) {
       throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
     }
-    if (action === "status") return { id, state: restingState(state) };
-    return await decide(request, decider, { row, fold });
+    return action === "status" ? { id, state: restingState(state) } : await decide(request, decider, { row, fold });
   }
 
   /** A decision about a run that rests. */
-  async function decide(request: Request, decider: Decider, { row, fold }: Resting): Promise<RunView> {
+  async function decide(request: Request, decider: Decider, { row, fold }: Resting): Promise<LiveRun | RunView> {
     const { action } = request;
     const isAgents = decider.by === "agent" && (action === "approve" || action === "reject");
     // Where the client can put the question to its human, going on means asking; the agent's own word counts nothing.
@@ -119,7 +138,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (action === "inject" && !session) throw elsewhere(row.id, row.cwd);
     const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
     const decided = happeningsOf(wanted, decider.by, { state: restingState(fold.state), plan });
-    if (session) return await goOn({ row, fold }, { decided, session, book, why: action, decider });
+    if (session) return await goOn({ row, fold }, { decided, session, book, why: action });
     if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row.cwd);
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
     const events = record(fold, decided);
@@ -128,40 +147,43 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
   }
 
   /** A decision about a run that is running. */
-  async function steer(running: LiveRun, request: Request, decider: Decider): Promise<RunView> {
+  async function steer({ id, state, session, book, run }: LiveRun, request: Request, decider: Decider): Promise<void> {
     const { action } = request;
-    const { id, state, session, book, run } = running;
-    if (action === "status") return { id, state };
     if (action === "inject") {
       const bigger = await planTasks(request.tasks, { session, book, canRunCode }, state.plan);
       run.decide({ action, tasks: bigger.tasks.length - state.plan.length }, decider.by, bigger);
     } else if (action === "abort") run.decide({ action }, decider.by);
     else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
-    else if (action !== "continue") {
+    else if (action !== "continue" && action !== "status") {
       throw new AgentCardsError("RUN_STATE", `${id} is running; "${action}" is for a run that waits`, {
         hint: "Try again once its status says so.",
       });
     }
-    return await running.watch(decider);
   }
 
-  async function goOn({ row, fold }: Resting, next: Next): Promise<RunView> {
-    const { session, book, decider } = next;
-    const first = record(fold, [...next.decided, { kind: "resumed", why: next.why }]);
+  async function goOn({ row, fold }: Resting, { decided, session, book, why }: Next): Promise<LiveRun> {
+    const first = record(fold, [...decided, { kind: "resumed", why }]);
     const { plan: tasks } = fold.state;
     await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
     const plan = planAgain(tasks, { maxTasks: Infinity, check: () => [] });
     const writer = await journal.take(row, first);
     if (!writer) throw tooLate(row.id);
-    const running = live.launch(row.id, { session, fold, plan, writer, book });
-    return await (decider ? running.watch(decider) : running.settled);
+    return live.launch(row.id, { session, fold, plan, writer, book });
+  }
+
+  /** Goes on with a run that a crash interrupted not long ago, where everything is as it was. */
+  async function takeUp(row: RunRow, session: Session | undefined): Promise<LiveRun | undefined> {
+    if (!session || !isResting(row) || row.seen < Date.now() - session.config.engine.auto_resume) return undefined;
+    if (row.fingerprint !== await fingerprintOf(session, row.servers)) return undefined;
+    const fold = await journal.open(row.id);
+    return await goOn({ row, fold }, { decided: [], session, book: createToolBook(session), why: "after a restart" });
   }
 
   /** The session that a run goes on in: one of its folder that can start its servers. */
-  function carrierOf(row: RunRow, { session }: Pick<Decider, "session">): Session | undefined {
-    const isFit = (one: Session) =>
-      one.cwd === row.cwd && row.servers.every((server) => one.unstartable(server) === undefined);
-    return isFit(session) ? session : [...sessions].find(isFit);
+  function carrierOf(row: RunRow, { session, by }: Pick<Decider, "session" | "by">): Session | undefined {
+    // A person's command comes and goes: an agent's connection has the servers running already.
+    const candidates = by === "human" ? [...sessions, session] : [session, ...sessions];
+    return candidates.find((one) => one.cwd === row.cwd && canCarry(one, row));
   }
 
   return {
@@ -169,14 +191,13 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     start,
     resume,
     async adopt(session) {
-      const since = Date.now() - session.config.engine.auto_resume;
-      for (const row of await journal.list({ status: ["running"], cwd: session.cwd })) {
-        if (row.isHeld || live.get(row.id) || row.seen < since || carrierOf(row, { session }) !== session) continue;
-        if (row.fingerprint !== await fingerprintOf(session, row.servers)) continue;
-        const next = { decided: [], session, book: createToolBook(session), why: "after a restart" };
-        goOn({ row, fold: await journal.open(row.id) }, next)
-          .catch((error) => log("warning", "run not taken up", { run: row.id, reason: messageOf(error) }));
-      }
+      const rows = await journal.list({ status: ["running"], cwd: session.cwd });
+      await Promise.all(rows.map(({ id }) =>
+        inTurn(id, async () => {
+          const row = live.get(id) ? undefined : await journal.find(id);
+          if (row && canCarry(session, row)) await takeUp(row, session);
+        }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
+      ));
     },
     released: live.released,
     close: live.close,
@@ -193,7 +214,11 @@ interface Next {
   readonly session: Session;
   readonly book: ToolBook;
   readonly why: string;
-  readonly decider?: Decider;
+}
+
+/** Whether a session can start everything a run needs. */
+function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
+  return servers.every((server) => session.unstartable(server) === undefined);
 }
 
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */

@@ -1,0 +1,203 @@
+// What a crash, a restart and a second decision do to a run: nothing is lost, nothing happens twice, doubt is told.
+import assert from "node:assert/strict";
+import { connectClient, type RawClient } from "../fixtures/client.ts";
+import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { crash, linesOf, refused, resume, run, statuses, task, untilStatus } from "../fixtures/workflow.ts";
+
+const SERVERS = { kit: testServer("kit") };
+const EFFECTS = { "kit:wait": "read", "kit:echo": "read" } as const;
+
+/** Starts a run that acts, and crashes the engine in the middle of it. */
+async function crashWhileActing(home: TestHome, client: RawClient, file: string): Promise<string> {
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const seen = client.others.length;
+  await client.send({
+    id: "doomed",
+    method: "tools/call",
+    params: {
+      name: "run_workflow",
+      arguments: {
+        tasks: [
+          task("first", "kit:append", { file, line: "first" }),
+          task("acts", "kit:append", { file, line: "acts", ms: 60_000 }, { depends_on: ["first"] }),
+          task("reads", "kit:wait", { ms: 300 }, { depends_on: ["first"] }),
+          task("end", "kit:echo", { text: "end $OUTPUT[acts]" }),
+        ],
+      },
+      _meta: { progressToken: "p" },
+    },
+  });
+  await until("it acts", async () => (await linesOf(file)).includes("begin acts"));
+  const first = client.others.slice(seen).find(({ method }) => method === "notifications/progress");
+  await crash(home);
+  return /wf_\w+/.exec(String((first?.params as { message: string }).message))![0];
+}
+
+Deno.test("after a crash the run goes on by itself, and what may have happened is asked, not repeated", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using client = await connectClient(home);
+  for (const outcome of ["done", "skip", "retry"] as const) {
+    const file = `${home.dir}/oracle-${outcome}`;
+    const id = await crashWhileActing(home, client, file);
+    assert.match(JSON.stringify(await client.answerTo("doomed")), /went away/, "who waited is told");
+    const doubt = await untilStatus(client, id, "paused");
+    assert.deepEqual([doubt.pending?.reason, doubt.pending?.task, doubt.pending?.for], ["in_doubt", "acts", "agent"]);
+    assert.equal((doubt.pending?.call as { tool: string }).tool, "kit:append");
+    assert.equal(statuses(doubt).first, "success");
+    assert.match(
+      await refused(client.call("resume_workflow", { workflow_id: id, action: "continue" })),
+      /resolve it first/,
+    );
+    const more = outcome === "done" ? { value: "by hand" } : {};
+    if (outcome === "retry") {
+      // It would wait for a minute again: the run's client goes away meanwhile, which is all right.
+      const going = client.call("resume_workflow", { workflow_id: id, action: "resolve", task: "acts", outcome });
+      await until(
+        "it acts again",
+        async () => (await linesOf(file)).filter((line) => line === "begin acts").length === 2,
+      );
+      await resume(client, id, "abort");
+      await going;
+    } else {
+      const done = await resume(client, id, "resolve", { task: "acts", outcome, ...more });
+      assert.equal(done.status, "completed");
+      assert.equal(statuses(done).end, outcome === "done" ? "success" : "skipped");
+      if (outcome === "done") assert.equal(done.results.end, "kit: end by hand");
+      assert.deepEqual(await linesOf(file), ["begin first", "end first", "begin acts"]);
+    }
+  }
+});
+
+Deno.test("a run that only reads goes on after a crash without a word to anybody", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  await client.send({
+    id: "doomed",
+    method: "tools/call",
+    params: {
+      name: "run_workflow",
+      arguments: {
+        tasks: [
+          task("acts", "kit:append", { file, line: "once" }),
+          task("reads", "kit:wait", { ms: 1_500 }, { depends_on: ["acts"] }),
+          task("end", "kit:echo", { text: "$OUTPUT[reads] and $OUTPUT[acts]" }),
+        ],
+      },
+      _meta: { progressToken: "p" },
+    },
+  });
+  await until(
+    "the first is done",
+    () =>
+      client.others.some(({ params }) => String((params as { message?: string })?.message).startsWith("acts: success")),
+  );
+  await sleep(100);
+  await crash(home);
+  const [started] = client.others.filter(({ method }) => method === "notifications/progress").slice(-2);
+  const id = /wf_\w+/.exec(String((started?.params as { message: string }).message))![0];
+  const done = await untilStatus(client, id, "completed", 10_000);
+  assert.equal(done.results.end, "kit: waited and appended once");
+  assert.deepEqual(await linesOf(file), ["begin once", "end once"], "what was done was not done again");
+});
+
+Deno.test("a run waits: paused over a restart, for its own folder, for somebody after too long", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  const [here, there] = [`${home.dir}/here`, `${home.dir}/there`];
+  await Promise.all([here, there].map((dir) => Deno.mkdir(dir)));
+  await using client = await connectClient(home, { cwd: here });
+  const paused = await run(client, [
+    task("a", "kit:echo", { text: "1" }),
+    task("b", "kit:echo", { text: "$OUTPUT[a]" }),
+  ], {
+    pause: "layer",
+  });
+  await crash(home);
+  await using other = await connectClient(home, { cwd: there });
+  assert.match(
+    await refused(other.call("resume_workflow", { workflow_id: paused.workflow_id, action: "continue" })),
+    /belongs to the folder .*here/,
+  );
+  const status = await resume(client, paused.workflow_id, "status");
+  assert.deepEqual([status.status, status.pending?.reason], ["paused", "layer"]);
+  const done = await resume(client, paused.workflow_id, "continue");
+  assert.deepEqual([done.status, done.results.b], ["completed", "kit: kit: 1"]);
+
+  await Deno.writeTextFile(
+    `${home.dir}/config.yaml`,
+    (await Deno.readTextFile(`${home.dir}/config.yaml`)) + "engine: { auto_resume: 0 }\n",
+  );
+  await client.close();
+  await using late = await connectClient(home, { cwd: here });
+  const seen = late.others.length;
+  await late.send({
+    id: "doomed",
+    method: "tools/call",
+    params: {
+      name: "run_workflow",
+      arguments: { tasks: [task("a", "kit:wait", { ms: 2_000 }), task("b", "kit:echo", { text: "$OUTPUT[a]" })] },
+      _meta: { progressToken: "p" },
+    },
+  });
+  await until("it runs", () => late.others.length > seen);
+  await sleep(200);
+  await crash(home);
+  const id = /wf_\w+/.exec(JSON.stringify(late.others.slice(seen)))![0];
+  await sleep(600);
+  const waiting = await resume(late, id, "status");
+  assert.deepEqual([waiting.status, waiting.pending?.reason], ["paused", "waiting"]);
+  assert.match((await home.run(["runs"])).stdout, new RegExp(`${id}.*paused`));
+  assert.equal((await resume(late, id, "continue")).results.b, "kit: waited");
+});
+
+Deno.test("an engine that is stopped lets its runs go on in the next one", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const seen = client.others.length;
+  await client.send({
+    id: "r",
+    method: "tools/call",
+    params: {
+      name: "run_workflow",
+      arguments: {
+        tasks: [
+          task("acts", "kit:append", { file, line: "x", ms: 800 }),
+          task("reads", "kit:wait", { ms: 1_000 }),
+          task("end", "kit:echo", { text: "end" }, { depends_on: ["acts", "reads"] }),
+        ],
+      },
+      _meta: { progressToken: "p" },
+    },
+  });
+  await until("it acts", async () => (await linesOf(file)).length === 1);
+  const id = /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+  assert.equal((await home.run(["engine", "restart"])).code, 0);
+  const done = await untilStatus(client, id, "completed", 10_000);
+  assert.deepEqual(statuses(done), { acts: "success", reads: "success", end: "success" });
+  assert.deepEqual(await linesOf(file), ["begin x", "end x"], "it came to its end before the engine went");
+});
+
+Deno.test("two who decide at once cannot both win", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using one = await connectClient(home);
+  await using two = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  for (let round = 0; round < 5; round++) {
+    const line = `round ${round}`;
+    const paused = await run(one, [task("acts", "kit:append", { file, line, ms: 50 })], { pause: "effects" });
+    const decide = (client: RawClient, action: string) =>
+      client.call("resume_workflow", { workflow_id: paused.workflow_id, action });
+    await Promise.all([
+      decide(one, "continue"),
+      decide(two, round % 2 ? "abort" : "continue"),
+      decide(one, "continue"),
+    ]);
+    const end = await resume(two, paused.workflow_id, "status");
+    const times = (await linesOf(file)).filter((said) => said === `begin ${line}`).length;
+    assert.ok(times <= 1, `${times} times`);
+    assert.equal(times === 1 && statuses(end).acts === "success", end.status === "completed");
+  }
+});
