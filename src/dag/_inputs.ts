@@ -21,10 +21,8 @@ type Tasks = ReadonlyMap<string, TaskState>;
  * only the place it leads to is read.
  */
 export function fillIn(value: JsonObject, tasks: Tasks, load: LoadStored): JsonObject | Promise<JsonObject> {
-  const references = referencesIn(value);
-  if (references.length === 0) return value;
   const inline = (reference: Reference) => referred(inlineValue(tasks, reference), reference);
-  const stored = references.filter((reference) => placeOf(tasks, reference) !== undefined);
+  const stored = referencesIn(value).filter((reference) => placeOf(tasks, reference) !== undefined);
   if (stored.length === 0) return resolveReferences(value, inline) as JsonObject;
   return Promise.all(stored.map(async (reference) => {
     const { handle, steps } = placeOf(tasks, reference)!;

@@ -1,0 +1,173 @@
+// deno-lint-ignore-file no-console -- it tells on stderr how far it is
+import type { RunDetails } from "../../src/gateway/workflow_control.ts";
+import { within } from "../../src/model/time.ts";
+import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
+import { type Random, seeded } from "../model/random.ts";
+import { askHome } from "./ask_home.ts";
+import { createDriver, type Driver } from "./crash_driver.ts";
+import { createOracle, judge, type Oracle, type Verdict } from "./crash_oracle.ts";
+import { quantiles } from "./quantiles.ts";
+import { between, type DagTask, randomDag } from "./random_dag.ts";
+
+const TRIAL_MS = 60_000;
+
+/** Kills the engine at drawn moments of drawn runs, in one home, and resolves every doubt that comes of it. */
+export async function killTrials({ trials, seed }: { trials: number; seed: number }) {
+  const log = await Deno.makeTempFile({ prefix: "ac-oracle-" });
+  const oracle = createOracle(log);
+  await using home = await createTestHome({
+    servers: { worker: testServer("worker", `--log=${log}`) },
+    limits: { concurrency: 1_000, server_concurrency: 1_000, runs: 1_000_000 },
+  });
+  const total: Verdict & Record<string, number> = {
+    silent_reruns: 0,
+    finished_reruns: 0,
+    lost: 0,
+    doubts: 0,
+    in_doubt_surfaced: 0,
+    doubts_not_begun: 0,
+    kills: 0,
+    forgotten: 0,
+    not_adopted: 0,
+    refused: 0,
+  };
+  const errors: string[] = [];
+  const recovered: number[] = [];
+  let driver = createDriver(home);
+  try {
+    for (let trial = 0; trial < trials; trial++) {
+      const random = seeded(seed * 1_000_003 + trial);
+      try {
+        const found = await within(tryOnce({ trial, random, home, oracle, driver }), TRIAL_MS, "the trial hangs");
+        for (const [key, value] of Object.entries(found.counts)) total[key]! += value;
+        recovered.push(...found.recovered);
+        const { silent_reruns, finished_reruns, lost, doubts, in_doubt_surfaced } = found.counts as Verdict;
+        if (silent_reruns + finished_reruns + lost > 0 || doubts !== in_doubt_surfaced) {
+          console.error(`trial ${trial} (${found.id}): ${JSON.stringify(found.counts)}`);
+        }
+      } catch (error) {
+        errors.push(`trial ${trial}: ${(error as Error).message}`);
+        console.error(errors.at(-1));
+        await driver.drop();
+        await endProcess((await home.enginePid())!, "SIGKILL");
+        driver = createDriver(home);
+      }
+      if ((trial + 1) % 10 === 0) console.error(`${trial + 1} of ${trials}`);
+    }
+  } finally {
+    await driver.drop();
+    oracle.close();
+    await Deno.remove(log);
+  }
+  const { silent_reruns, finished_reruns, lost, doubts, in_doubt_surfaced, ...more } = total;
+  return {
+    trials,
+    silent_reruns,
+    finished_reruns,
+    lost,
+    doubts,
+    in_doubt_surfaced,
+    double_executions: silent_reruns,
+    recover_p50_ms: Math.round(quantiles(recovered).p50),
+    recover_p95_ms: Math.round(quantiles(recovered).p95),
+    ...more,
+    errors,
+  };
+}
+
+interface Trial {
+  readonly trial: number;
+  readonly random: Random;
+  readonly home: TestHome;
+  readonly oracle: Oracle;
+  readonly driver: Driver;
+}
+
+async function tryOnce({ trial, random, home, oracle, driver }: Trial) {
+  const prefix = `${trial}.`;
+  const tasks = randomDag(random, { tasks: [5, 15], ms: [1, 30], kinds: ["read", "idempotent", "effectful"], prefix });
+  await driver.connect();
+  const kills: number[] = [];
+  let isOver = false;
+  const killing = kill({ home, oracle, plan: killPlan(random, tasks), kills, isOver: () => isOver, driver });
+  const story = await driver.run({ tasks, random, options: optionsFor(random, tasks) }).finally(() => isOver = true);
+  await killing;
+  const { id } = story;
+  if (id === undefined) {
+    const acted = oracle.begins(prefix).filter(({ task }) => isEffectful(tasks, task.slice(prefix.length)));
+    return { id, recovered: [], counts: { kills: kills.length, forgotten: 1, lost: acted.length } };
+  }
+  const lost = await driver.missing(story, random);
+  const { events } = await askHome<RunDetails>(home, "run_show", { id });
+  const counts = judge(oracle, { tasks, prefix, events, kills, surfaced: story.surfaced, decided: story.decided });
+  const { recovered, not_adopted, refused } = story;
+  return { id, recovered, counts: { ...counts, lost: counts.lost + lost, kills: kills.length, not_adopted, refused } };
+}
+
+function isEffectful(tasks: readonly DagTask[], id: string): boolean {
+  return tasks.find((task) => task.id === id)?.tool === "worker:send_item";
+}
+
+/** Some runs stop now and then, so that kills fall between a pause and the word to go on, too. */
+function optionsFor(random: Random, tasks: readonly DagTask[]): Record<string, unknown> {
+  const draw = random.below(10);
+  if (draw === 0) return { pause: "layer" };
+  if (draw === 1) return { pause: "effects" };
+  return draw === 2 ? { pause_after: [tasks[random.below(tasks.length)]!.id] } : {};
+}
+
+interface PlannedKill {
+  /** After so many lines of the oracle since the engine before went. */
+  readonly lines: number;
+  /** And so many milliseconds. */
+  readonly ms: number;
+}
+
+/** Most runs lose one engine, some lose more; the first goes anywhere from before the plan to after the answer. */
+function killPlan(random: Random, tasks: readonly DagTask[]): PlannedKill[] {
+  const first = random.below(2 * tasks.length + 3) - 1;
+  const plan = [{ lines: first, ms: first <= 0 ? random.below(200) / 10 : random.below(51) / 10 }];
+  while (random.below(4) === 0) {
+    const lines = random.below(tasks.length);
+    plan.push({ lines, ms: lines === 0 ? between(random, [0, 8_000]) / 10 : random.below(51) / 10 });
+  }
+  return plan;
+}
+
+interface Killing {
+  readonly home: TestHome;
+  readonly oracle: Oracle;
+  readonly plan: readonly PlannedKill[];
+  readonly kills: number[];
+  readonly driver: Driver;
+  isOver(): boolean;
+}
+
+async function kill({ home, oracle, plan, kills, driver, isOver }: Killing): Promise<void> {
+  for (const { lines, ms } of plan) {
+    const engine = await nextEngine(home, isOver);
+    const before = oracle.lines();
+    while (!isOver() && oracle.lines() < before + lines) await sleep(1);
+    if (ms > 10) await sleep(ms);
+    else spin(ms);
+    if (engine === undefined || (isOver() && kills.length > 0)) return;
+    driver.noteKill();
+    Deno.kill(engine, "SIGKILL");
+    kills.push(Date.now());
+    while (isAlive(engine)) await sleep(1);
+  }
+}
+
+async function nextEngine(home: TestHome, isOver: () => boolean): Promise<number | undefined> {
+  for (;;) {
+    const pid = await home.enginePid();
+    if (pid !== undefined && isAlive(pid)) return pid;
+    if (isOver()) return undefined;
+    await sleep(2);
+  }
+}
+
+/** Timers are too coarse to hit what takes a millisecond. */
+function spin(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}

@@ -1,0 +1,28 @@
+// One process's database for others: what several runners over one journal need.
+import type { Database } from "../../src/db/database.ts";
+import type { Handlers, Rpc } from "./line_rpc.ts";
+
+interface Statement {
+  readonly sql: string;
+  readonly parameters?: readonly unknown[];
+}
+
+/** What the owner of a database answers. */
+export function databaseHandlers(db: Database): Handlers {
+  return {
+    query: ({ sql, parameters }: Statement) => db.query(sql, parameters),
+    exec: ({ sql }: Statement) => db.exec(sql),
+  };
+}
+
+/** The database at the other end; only what a journal needs of it. */
+export function remoteDatabase(rpc: Rpc): Database {
+  const missing = () => Promise.reject(new Error("only its owner can do this"));
+  return {
+    query: (sql, parameters = []) => rpc.ask("query", { sql, parameters }),
+    exec: (sql) => rpc.ask("exec", { sql }),
+    transaction: missing,
+    dump: missing,
+    close: () => Promise.resolve(),
+  };
+}

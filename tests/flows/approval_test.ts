@@ -1,0 +1,127 @@
+// Where a human must decide, nobody else can: not the agent, not an edited journal, not an old word.
+import assert from "node:assert/strict";
+import { openDatabase } from "../../src/db/pglite.ts";
+import { connectClient, textOf } from "../fixtures/client.ts";
+import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { crash, linesOf, read, refused, resume, run, statuses, task } from "../fixtures/workflow.ts";
+
+const CONFIG = {
+  servers: { kit: testServer("kit") },
+  policy: { approve: ["kit:append"], effects: { "kit:echo": "read" } },
+};
+const acting = (file: string) => [
+  task("name", "kit:echo", { text: "x" }),
+  task("acts", "kit:append", { file, line: "$OUTPUT[name]" }),
+  task("other", "kit:echo", { text: "free" }),
+];
+
+Deno.test("an agent cannot approve for its human, and can refuse nothing for them either", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const paused = await run(client, acting(file));
+  assert.deepEqual([paused.status, paused.pending?.reason, paused.pending?.for], ["paused", "approval", "human"]);
+  assert.deepEqual(paused.pending?.call, { tool: "kit:append", arguments: { file, line: "kit: x" } });
+  assert.match(paused.pending!.why, /policy\.approve has "kit:append"/);
+  assert.equal(statuses(paused).other, "success", "what needs nobody went on");
+  for (const action of ["approve", "reject"]) {
+    const text = await refused(client.call("resume_workflow", { workflow_id: paused.workflow_id, action }));
+    assert.match(text, new RegExp(`Only a human .*\n.*agentcards approve ${paused.workflow_id}`));
+  }
+  assert.equal((await resume(client, paused.workflow_id, "continue")).pending?.reason, "approval");
+  const sneaky = await resume(client, paused.workflow_id, "inject", {
+    tasks: [task("again", "kit:append", { file, line: "y" })],
+  });
+  assert.equal(sneaky.pending?.reason, "approval");
+  // A direct call cannot slip through either.
+  assert.match(await refused(client.use("kit:append", { file, line: "z" })), /needs a human's approval/);
+  assert.deepEqual(await linesOf(file), []);
+  assert.equal((await resume(client, paused.workflow_id, "abort")).status, "aborted");
+  assert.match((await home.run(["approve", paused.workflow_id])).stderr, /terminal/);
+});
+
+Deno.test("a human says yes or no in the client, in both eras of the protocol", async () => {
+  await using home = await createTestHome(CONFIG);
+  const file = `${home.dir}/oracle`;
+  await using old = await connectClient(home, { capabilities: { elicitation: {} } });
+  for (const [content, status] of [[{ allow: true }, "success"], [{ allow: false }, "error"]] as const) {
+    const seen = old.others.length;
+    const running = run(old, acting(file));
+    await until("it asks", () => old.others.slice(seen).some(({ method }) => method === "elicitation/create"));
+    const question = old.others.slice(seen).find(({ method }) => method === "elicitation/create")!;
+    const { message } = question.params as { message: string };
+    assert.match(message, /Allow kit:append\?.*policy\.approve has "kit:append"[\s\S]*"line": "kit: x"/);
+    assert.ok(message.length < 4_000);
+    await old.send({ id: question.id, result: { action: "accept", content } });
+    assert.equal(statuses(await running).acts, status);
+  }
+  assert.deepEqual(await linesOf(file), ["begin kit: x", "end kit: x"]);
+
+  await using modern = await connectClient(home, { era: "modern", capabilities: { elicitation: {} } });
+  const asked = await modern.call("run_workflow", { tasks: acting(file) });
+  assert.equal(asked.resultType, "input_required");
+  const answer = await modern.request("tools/call", {
+    name: "run_workflow",
+    arguments: { tasks: acting(file) },
+    requestState: asked.requestState,
+    inputResponses: { question: { action: "accept", content: { allow: true } } },
+  });
+  const done = read((answer as { result: Parameters<typeof read>[0] }).result);
+  assert.deepEqual([done.status, statuses(done).acts], ["completed", "success"]);
+  assert.equal((await linesOf(file)).length, 4);
+
+  // A client that says it can ask and then does not leaves the run waiting for a terminal.
+  await using silent = await connectClient(home, { capabilities: { elicitation: {} } });
+  const seen = silent.others.length;
+  const running = run(silent, acting(file));
+  await until("it asks", () => silent.others.slice(seen).some(({ method }) => method === "elicitation/create"));
+  const question = silent.others.slice(seen).find(({ method }) => method === "elicitation/create")!;
+  await silent.send({ id: question.id, error: { code: -32601, message: "no" } });
+  assert.equal((await running).pending?.reason, "approval");
+});
+
+Deno.test("dag-020: an approval is for what was shown; arguments edited in the store ask anew", async () => {
+  await using home = await createTestHome(CONFIG);
+  const file = `${home.dir}/oracle`;
+  const client = await connectClient(home);
+  const paused = await run(client, acting(file));
+  await client.close();
+  await crash(home);
+  const db = await openDatabase(`${home.dir}/data`);
+  await db.query(
+    "update workflow_event set payload = replace(payload, '$OUTPUT[name]', 'edited') where kind = 'planned'",
+  );
+  await db.close();
+  const [shown] = JSON.parse((await home.run(["approvals", "--json"])).stdout) as {
+    hash: string;
+    arguments: { line: string };
+  }[];
+  assert.equal(shown?.arguments.line, "kit: x");
+  const approve = async (hash: string) => {
+    const { askEngine } = await import("../../src/gateway/control_client.ts");
+    const { locateHome } = await import("../../src/config/home.ts");
+    const { PROGRAM } = await import("../fixtures/gateway.ts");
+    return await askEngine<{ status: string; pending?: { call: { arguments: { line: string } } } }>(
+      { home: locateHome(home.env), cwd: home.dir, env: home.env, program: PROGRAM },
+      { method: "decide", params: { workflow_id: paused.workflow_id, action: "approve", hash } },
+    );
+  };
+  const again = await approve(shown!.hash);
+  assert.deepEqual([again.status, again.pending?.call.arguments.line], ["paused", "edited"]);
+  assert.deepEqual(await linesOf(file), [], "nothing was done on a word that was meant for something else");
+  await assert.rejects(approve(shown!.hash), /has changed since it was shown/);
+  const [anew] = JSON.parse((await home.run(["approvals", "--json"])).stdout) as { hash: string }[];
+  assert.equal((await approve(anew!.hash)).status, "completed");
+  assert.deepEqual(await linesOf(file), ["begin edited", "end edited"]);
+  await assert.rejects(approve(anew!.hash), /is over/);
+});
+
+Deno.test("every call that needs it is asked for on its own, and status says who waits", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const paused = await run(client, [1, 2].map((n) => task(`t${n}`, "kit:append", { file, line: `${n}` })));
+  assert.equal(paused.pending?.task, "t1");
+  assert.match((await home.run(["status"])).stdout, /workflows 0 running, 1 waiting \(1 for your approval/);
+  assert.equal(textOf(await client.use("kit:echo", { text: "others work" })), "kit: others work");
+});
