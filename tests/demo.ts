@@ -78,6 +78,9 @@ async function demo(home: TestHome): Promise<void> {
   const part = { handle: handleIn(textOf(large)), path: "text", limit: 38 };
   await call(client, { tool: "agentcards:read_result", args: part });
 
+  heading("Run as one workflow", "three servers, in parallel where possible, journalled step by step");
+  const kept = await workflow(client, work);
+
   heading("What the agent has to read", "in tokens (characters / 4)");
   const whole = tokens((await Deno.stat(log.path)).size);
   const rows = [
@@ -87,6 +90,7 @@ async function demo(home: TestHome): Promise<void> {
       ours: sizeOf(list.tools),
     },
     { what: "a log file of 4,000 lines", direct: whole, ours: tokens(textOf(large)) },
+    { what: "what its workflow read on the way", ...kept },
   ];
   const total = (key: "direct" | "ours") => rows.reduce((sum, row) => sum + row[key], 0);
   compare([...rows, { what: "together", direct: total("direct"), ours: total("ours") }]);
@@ -133,6 +137,57 @@ async function call(client: RawClient, { tool, args, show = oneLine }: Call): Pr
   if (result.isError) throw new Error(`${tool}: ${textOf(result)}`);
   done(`${tool.padEnd(26)}→ ${cut(show(textOf(result)), 38)}`, took);
   return result;
+}
+
+interface WorkflowAnswer {
+  readonly status: string;
+  readonly workflow_id: string;
+  readonly results: Record<string, unknown>;
+  readonly tasks: { id: string; status: string; ms: number; bytes: number; error: string | null }[];
+  readonly stats: { wall_ms: number; critical_path_ms: number; sequential_ms: number; tokens_kept: number };
+}
+
+/** Reads, waits and writes on three servers at once; returns what that would have cost an agent, and what it did cost. */
+async function workflow(client: RawClient, work: string): Promise<{ direct: number; ours: number }> {
+  const slow = "everything:trigger-long-running-operation";
+  const tasks = [
+    { id: "log", tool: "filesystem:read_text_file", arguments: { path: `${work}/server.log` } },
+    { id: "files", tool: "filesystem:list_directory", arguments: { path: work } },
+    { id: "weather", tool: slow, arguments: { duration: 1, steps: 2 } },
+    { id: "traffic", tool: slow, arguments: { duration: 1.2, steps: 2 } },
+    { id: "people", tool: "memory:read_graph", arguments: {} },
+    {
+      id: "report",
+      tool: "filesystem:write_file",
+      arguments: {
+        path: `${work}/report.txt`,
+        content: "$OUTPUT[files].content\n$OUTPUT[weather]\n$OUTPUT[traffic]\nKnown: $OUTPUT[people].entities[0].name",
+      },
+      depends_on: ["log"],
+    },
+    {
+      id: "read",
+      tool: "filesystem:read_text_file",
+      arguments: { path: `${work}/report.txt` },
+      depends_on: ["report"],
+    },
+  ];
+  const text = textOf(await client.call("run_workflow", { tasks }));
+  if (!text.startsWith("{")) throw new Error(text);
+  const { status, results, stats, tasks: lines } = JSON.parse(text) as WorkflowAnswer;
+  if (status !== "completed") throw new Error(`the workflow ${status}: ${text}`);
+  for (const { id, ms, bytes } of lines) {
+    const tool = tasks.find((task) => task.id === id)!.tool;
+    done(`${id.padEnd(8)} ${tool.padEnd(42)} ${`${number(bytes)} B`.padStart(12)}`, ms);
+  }
+  const report = JSON.stringify(results.read);
+  if (!report.includes("Known: John")) throw new Error(`the report is not there: ${report}`);
+  out(
+    `  ${paint("bold", `${duration(stats.wall_ms)} instead of ${duration(stats.sequential_ms)} one by one`)}: ` +
+      `${(stats.sequential_ms / stats.wall_ms).toFixed(1)} times faster. ` +
+      `${number(stats.tokens_kept)} tokens never reached the agent.\n`,
+  );
+  return { direct: stats.tokens_kept + tokens(text), ours: tokens(text) };
 }
 
 function handleIn(text: string): string {
