@@ -59,7 +59,6 @@ export function createNodes(plan: Plan, state: RunState, ports: Pick<RunPorts, "
 
   return {
     grow,
-    get: (id: string) => nodes.get(id),
     isSettled: (id: string) => nodes.get(id)?.isSettled === true,
     unsettled: () => [...nodes.values()].filter((node) => !node.isSettled),
     /** What was under way when the runner before stopped, and may not be done again unasked. */

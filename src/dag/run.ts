@@ -2,7 +2,6 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { createEventStream } from "./_event_stream.ts";
 import { dependenciesOf, fillIn } from "./_inputs.ts";
-import { NOT_ALLOWED } from "./approval.ts";
 import { createGate } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
 import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
@@ -170,17 +169,18 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     if (isOver) return;
     isOver = true;
     try {
-      if (stopped?.kind === "leave") {
-        // Its rows say all there is to say; whoever comes next goes on from them.
-      } else if (stopped && stopped.kind !== "hold") {
+      const unsettled = nodes.unsettled();
+      if (stopped && !isGentle(stopped.kind)) {
         const { kind, why } = stopped;
-        for (const { id } of nodes.unsettled()) {
-          if (state.tasks.get(id)?.status === "waiting") void emit({ kind: "skipped", task: id, why });
+        for (const { id } of unsettled) {
+          const isOpen = ["waiting", "running"].includes(state.tasks.get(id)!.status);
+          if (isOpen) void emit({ kind: "skipped", task: id, why });
         }
         await emit({ kind: "finished", status: kind === "abort" ? "aborted" : "failed", error: why });
-      } else if (nodes.unsettled().length === 0) {
+      } else if (unsettled.length === 0) {
         await emit({ kind: "finished", ...outcomeOf(state) });
-      } else {
+      } else if (stopped?.kind !== "leave") {
+        // To one that is left its rows say all: whoever comes next goes on from them.
         await emit({ kind: "paused", pending: pendingOf(state, { held, stopped: stopped?.why, layers }) });
       }
       stream.end();
@@ -209,24 +209,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
       return stop("abort", ABORTED);
     }
     if (decision.action === "inject") return inject(decision, by, bigger);
-    const waiting = "task" in decision ? held.get(decision.task) : undefined;
-    if (!waiting || (decision.action !== "approve" && decision.action !== "reject")) {
-      throw new AgentCardsError("RUN_STATE", `The run is not waiting for "${decision.action}"`, {
-        hint: "Ask for its status first.",
-      });
-    }
-    if (waiting.hash !== decision.hash) {
-      throw new AgentCardsError("RUN_STATE", "The call has changed since it was shown; look at it again");
-    }
-    held.delete(decision.task);
-    void emit({ kind: "command", by, decision });
-    const node = nodes.get(decision.task)!;
-    if (decision.action === "approve") ready.add(node);
-    else {
-      void emit({ kind: "failed", task: node.id, attempt: 0, ms: 0, error: NOT_ALLOWED, status: "error" });
-      becomeReady(settle(node));
-    }
-    advance();
+    throw new AgentCardsError("RUN_STATE", `A run that is running does not wait for "${decision.action}"`);
   }
 
   function inject(decision: Decision, by: DecidedBy, bigger?: Plan): void {

@@ -359,6 +359,20 @@ Deno.test("after a crash a call that acts is in doubt and nothing runs; reads ru
   }
 });
 
+Deno.test("an interrupted run that is aborted leaves no task behind as running, and one that was done says so", async () => {
+  const crashed = tell([task("read", "s:wait"), after("next", "read")], { tools: { "s:wait": forEver } });
+  await until("it runs", () => crashed.fold.state.tasks.get("read")?.status === "running");
+  const copy = createFold();
+  crashed.written.forEach((event) => copy.add(event));
+  crashed.run.leave();
+  const aborted = await tell([], { from: { fold: copy, decision: { action: "abort" } } }).settled();
+  assert.deepEqual([aborted.status, statuses(aborted)], ["aborted", { read: "skipped", next: "skipped" }]);
+  const acting = Promise.withResolvers<void>();
+  const last = tell([task("act", "s:do_it")], { tools: { "s:do_it": async () => (await acting.promise, value(1)) } });
+  setTimeout(() => (last.run.leave(), acting.resolve()), 5);
+  assert.equal((await last.settled()).status, "completed");
+});
+
 Deno.test("tasks can be added while it runs, once, and may use what is there", async () => {
   const gate = Promise.withResolvers<void>();
   const tools: Record<string, Tool> = {
