@@ -115,7 +115,7 @@ async function commit(
     ? "(select id, epoch from fresh union all select id, epoch from workflow_run)"
     : "workflow_run";
   const sql = `${parts.length > 0 ? `with ${parts.join(", ")}` : ""} ${ROWS(live)}`;
-  const written = await db.query<{ run: string; epoch: number }>(sql, parameters);
+  const written = await db.query<{ run: string; epoch: number }>(sql, parameters, { isOften: true });
   return new Set(written.map(({ run, epoch }) => `${run} ${epoch}`));
 }
 

@@ -1,6 +1,6 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { within } from "../model/time.ts";
-import type { Database, Queryable } from "./database.ts";
+import type { Database, Queryable, QueryOptions } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { Reply, Request } from "./pglite_worker.ts";
 
@@ -110,9 +110,20 @@ function serialise(worker: WorkerPort): Database {
     tail = turn.catch(() => {});
     return turn;
   };
+  const names = new Map<string, string>();
+  /** Planning a statement takes longer than running it: one that comes often is planned once and called by its name. */
+  async function planned(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+    const name = names.get(sql) ?? `often_${names.size}`;
+    if (!names.has(sql)) {
+      await worker.send({ op: "exec", sql: `prepare ${name} as ${sql}` });
+      names.set(sql, name);
+    }
+    const call = `execute ${name}${parameters.length > 0 ? `(${parameters.map(literal).join(", ")})` : ""}`;
+    return await worker.send({ op: "query", sql: call, parameters: [] });
+  }
   const direct: Queryable = {
-    query: async <Row>(sql: string, parameters: readonly unknown[] = []) =>
-      await worker.send({ op: "query", sql, parameters }) as Row[],
+    query: async <Row>(sql: string, parameters: readonly unknown[] = [], options: QueryOptions = {}) =>
+      await (options.isOften ? planned(sql, parameters) : worker.send({ op: "query", sql, parameters })) as Row[],
     exec: async (sql) => {
       await worker.send({ op: "exec", sql });
     },
@@ -128,7 +139,7 @@ function serialise(worker: WorkerPort): Database {
   };
   let closing: Promise<void> | undefined;
   return {
-    query: (sql, parameters) => inTurn(() => orRollBack(() => direct.query(sql, parameters))),
+    query: (sql, parameters, options) => inTurn(() => orRollBack(() => direct.query(sql, parameters, options))),
     exec: (sql) => inTurn(() => orRollBack(() => direct.exec(sql))),
     transaction: (work) =>
       inTurn(() =>
@@ -147,4 +158,11 @@ function serialise(worker: WorkerPort): Database {
         worker.terminate();
       }),
   };
+}
+
+/** A value as it stands in a statement. A backslash is a plain character there. */
+function literal(value: unknown): string {
+  if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
+  if (value === null || typeof value === "boolean" || Number.isFinite(value)) return String(value);
+  throw new TypeError(`Cannot write ${typeof value} into a statement`);
 }

@@ -35,6 +35,7 @@ Deno.test("a database that is open", async (test) => {
       await db.exec("create table item (id integer generated always as identity, data jsonb, text text)");
       await test.step("gives objects back as objects, not as text", () => jsonRoundTrip(db));
       await test.step("is not poisoned by statements that fail", () => failures(db));
+      await test.step("takes what comes often to the letter, too", () => often(db));
       await test.step("keeps transactions apart", () => isolation(db));
       await test.step("forgets a transaction that fails, whole", () => rollback(db));
       await test.step("does not take a transaction with a swallowed failure for a commit", () => swallowed(db));
@@ -244,3 +245,22 @@ Deno.test("a link to an empty folder stays a link, and the database lies behind 
     assert.ok(await Deno.stat(`${dir}/disk/PG_VERSION`));
   });
 });
+
+async function often(db: Database): Promise<void> {
+  const echo = "select $1::text as a, $2::float8 as b, $3::boolean as c, $4::text as d";
+  const texts = [
+    "plain",
+    "it's ''quoted''",
+    "back\\slash \\' '",
+    "$1 $$ ;--",
+    "', 0, true, null); drop table item; --",
+    "ü😀\n",
+  ];
+  for (const text of texts) {
+    const [row] = await db.query(echo, [text, -1.5, true, null], { isOften: true });
+    assert.deepEqual(row, { a: text, b: -1.5, c: true, d: null });
+  }
+  await assert.rejects(db.query(echo, [{}, 1, true, null], { isOften: true }), TypeError);
+  await assert.rejects(db.query("select $1::integer as n", ["x"], { isOften: true }), /integer/);
+  assert.deepEqual(await db.query("select $1::integer as n", [7], { isOften: true }), [{ n: 7 }]);
+}
