@@ -1,10 +1,19 @@
-import { Command, CommanderError, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../gateway/hello.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { thisTerminal } from "./terminal.ts";
 
-/** 0 done, 1 failed, 2 wrong usage. */
+/** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */
 const WRONG_USAGE = 2;
+
+const RUN_ID = "its id, or how the id begins";
+const RUN_CODES = "\nExit code: 0 completed, 1 failed or aborted, 3 paused.";
+const RUN_HELP = `
+For example:
+  tasks:
+    - { id: a, tool: "files:read", arguments: { path: a.txt } }
+    - { id: b, tool: "notes:add", arguments: { text: "$OUTPUT[a]" } }
+${RUN_CODES}`;
 
 /** Parses a command line and runs it. Each command is loaded when it is used. */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -36,6 +45,8 @@ function createProgram(done: (code: number) => void): Command {
     .description("One local MCP gateway in front of all your MCP servers.")
     .version(VERSION, "--version")
     .showHelpAfterError("(agentcards --help shows all commands)")
+    // Otherwise `runs` would take the options of its own subcommands.
+    .enablePositionalOptions()
     .exitOverride();
 
   program.command("init")
@@ -108,6 +119,80 @@ function createProgram(done: (code: number) => void): Command {
       const { call } = await load<typeof import("./call.ts")>("./call.ts");
       done(await call(tool, json, { ...options, terminal }));
     });
+
+  program.command("run").argument("<file>", "YAML or JSON: {name?, tasks, options?}, or just a list of tasks")
+    .description("run a workflow from a file")
+    .option("--json", "print the answer as one JSON object")
+    .addOption(new Option("--pause <when>", "stop and wait").choices(["never", "layer", "effects"]))
+    .addHelpText("after", RUN_HELP)
+    .action(async (file, options) => {
+      const { run } = await load<typeof import("./run.ts")>("./run.ts");
+      done(await run(file, options, terminal));
+    });
+
+  const runs = program.command("runs")
+    .description("list the workflows that ran, and go on with one")
+    .option("--limit <count>", "how many", positive, 20)
+    .option("--json", "print one JSON list")
+    .action(async (options) => {
+      const { runs } = await load<typeof import("./runs.ts")>("./runs.ts");
+      done(await runs(options, terminal));
+    });
+  runs.command("show").argument("<run>", RUN_ID)
+    .description("show how a run went, on a common time axis")
+    .option("--json", "print one JSON object")
+    .action(async (id, options) => {
+      const { showRun } = await load<typeof import("./runs_show.ts")>("./runs_show.ts");
+      done(await showRun(id, options, terminal));
+    });
+  runs.command("resume").argument("<run>", RUN_ID)
+    .description("go on with a run that waits")
+    .option("--json", "print the answer as one JSON object")
+    .addHelpText("after", RUN_CODES)
+    .action(async (id, options) => {
+      const { resumeRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      done(await resumeRun(id, { ...options, terminal }));
+    });
+  runs.command("abort").argument("<run>", RUN_ID)
+    .description("give a run up")
+    .option("--json", "print the answer as one JSON object")
+    .action(async (id, options) => {
+      const { abortRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      done(await abortRun(id, { ...options, terminal }));
+    });
+  for (const parent of [runs, program]) {
+    parent.command("resolve").argument("<run>", RUN_ID)
+      .description("say what became of a call that may or may not have happened")
+      .option("--task <id>", "which one, where there are several")
+      .addOption(
+        new Option("--outcome <what>", "it is done, do it again, or go on without")
+          .choices(["done", "retry", "skip"] as const).makeOptionMandatory(),
+      )
+      .option("--value <json>", "what a call that is done gave")
+      .option("--json", "print the answer as one JSON object")
+      .addHelpText("after", RUN_CODES)
+      .action(async (id, { json, ...command }) => {
+        const { resolveRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+        done(await resolveRun(id, command, { json, terminal }));
+      });
+  }
+
+  program.command("approvals")
+    .description("list the calls that wait for your word")
+    .option("--json", "print one JSON list")
+    .action(async (options) => {
+      const { approvals } = await load<typeof import("./approvals.ts")>("./approvals.ts");
+      done(await approvals(options, terminal));
+    });
+  for (const action of ["approve", "reject"] as const) {
+    program.command(action).argument("<run>", RUN_ID)
+      .description(`${action === "approve" ? "allow" : "refuse"} the call that a run waits with (at a terminal only)`)
+      .addHelpText("after", RUN_CODES)
+      .action(async (id) => {
+        const { decideCall } = await load<typeof import("./approvals.ts")>("./approvals.ts");
+        done(await decideCall(action, id, terminal));
+      });
+  }
 
   program.command("trust")
     .description("read and trust this project's .agentcards/config.yaml")

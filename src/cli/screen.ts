@@ -17,7 +17,6 @@ const TWO_COLUMNS =
 
 /** How many columns a text takes. */
 export function widthOf(text: string): number {
-  // deno-lint-ignore no-control-regex
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return [...text].reduce((sum, character) => sum + columnsOf(character), 0);
 }

@@ -95,7 +95,8 @@ export interface TreeView {
 }
 
 const SPINNER = [..."⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"];
-const DEEPEST = 8;
+/** A tenth of the columns, so that names keep their room. */
+const COLUMNS_PER_LEVEL = 10;
 const TIME_COLUMNS = 10;
 /** What goes on and what went wrong is shown first, then what is next. */
 const URGENCY: Readonly<Record<Status, number>> = {
@@ -112,17 +113,23 @@ const URGENCY: Readonly<Record<Status, number>> = {
 export function treeLines(tasks: readonly TreeTask[], view: TreeView): string[] {
   const shown = mostUrgent(tasks, view.rows);
   const columns = view.columns - 1;
-  const names = shown.map(({ id, depth }) => "  ".repeat(Math.min(depth, DEEPEST)) + `  ${id}`);
+  const top = Math.min(...shown.map(({ depth }) => depth));
+  const deepest = Math.floor(columns / COLUMNS_PER_LEVEL);
+  const indents = shown.map(({ depth }) => "  ".repeat(Math.min(depth - top, deepest)));
+  const names = shown.map(({ id }, i) => `${indents[i]}  ${id}`);
   const nameWidth = Math.min(Math.max(0, ...names.map(widthOf)), Math.floor(columns * 0.45));
   const whats = shown.map(({ what }) => oneLine(what, 200));
   const room = columns - nameWidth - TIME_COLUMNS - 4;
   const whatWidth = Math.max(0, Math.min(Math.max(0, ...whats.map(widthOf)), room));
   const lines = shown.map((task, i) => {
-    const indent = "  ".repeat(Math.min(task.depth, DEEPEST));
+    const indent = indents[i]!;
     const mark = task.status === "running" ? SPINNER[view.frame % SPINNER.length]! : MARKS[task.status];
     const name = pad(task.id, nameWidth - widthOf(indent) - 2);
     const time = pad(timeText(task, view.now), TIME_COLUMNS);
-    const note = fit(oneLine(task.error ?? "", 300), columns - nameWidth - whatWidth - TIME_COLUMNS - 6);
+    const note = fit(
+      oneLine(task.status === "success" ? "" : task.error ?? "", 300),
+      columns - nameWidth - whatWidth - TIME_COLUMNS - 6,
+    );
     const plain = `${name}  ${view.paint("dim", pad(whats[i]!, whatWidth))}  ${time}`;
     const end = note ? `  ${paintStatus(view.paint, task.status, note)}` : "";
     return `${indent}${paintStatus(view.paint, task.status, mark)} ${plain}${end}`.trimEnd();

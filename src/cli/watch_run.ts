@@ -1,0 +1,65 @@
+import type { RunProgress } from "../gateway/workflow_control.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { ask, type Question } from "./ask.ts";
+import { canRedraw, createLiveLines } from "./live_lines.ts";
+import type { RunAnswer } from "./run_answer.ts";
+import { screen } from "./screen.ts";
+import { createTaskTree, type TaskTree, treeLines } from "./task_tree.ts";
+import { painter, type Terminal } from "./terminal.ts";
+
+/** What came of watching: the run's answer, or that the human stopped the command. */
+export type Watched = { readonly answer: RunAnswer } | { readonly stopped: string | undefined };
+
+const DRAW_EVERY_MS = 100;
+const MOST_ROWS = 30;
+
+/** Asks the engine to run something and shows its tasks until the run ends or pauses. */
+export async function watchRun(
+  question: Omit<Question, "onProgress">,
+  terminal: Terminal | undefined,
+): Promise<Watched> {
+  const tree = createTaskTree();
+  const picture = terminal && canRedraw(terminal.isTerminal) ? showLive(tree, terminal) : undefined;
+  const stop = Promise.withResolvers<Watched>();
+  const onInterrupt = () => stop.resolve({ stopped: tree.id() });
+  Deno.addSignalListener("SIGINT", onInterrupt);
+  try {
+    const answer = ask<RunAnswer>({ ...question, onProgress: (value) => tree.see(value as unknown as RunProgress) });
+    return await Promise.race([answer.then((answer) => ({ answer })), stop.promise]);
+  } catch (error) {
+    throw lostOnTheWay(error, tree.id());
+  } finally {
+    Deno.removeSignalListener("SIGINT", onInterrupt);
+    picture?.end();
+  }
+}
+
+/** To start the run once more would do again what it has done already. */
+function lostOnTheWay(error: unknown, id: string | undefined): unknown {
+  if (!(error instanceof AgentCardsError) || error.code !== "ENGINE_UNREACHABLE" || id === undefined) return error;
+  return new AgentCardsError(error.code, error.message, {
+    hint: `What was done is kept. To go on:\n  agentcards runs resume ${id}`,
+  });
+}
+
+function showLive(tree: TaskTree, terminal: Terminal): { end(): void } {
+  const lines = createLiveLines(terminal.out);
+  const paint = painter(terminal.color);
+  let frame = 0;
+  const draw = () => {
+    const { columns, rows } = screen();
+    const tasks = tree.tasks();
+    if (tasks.length === 0) return;
+    lines.draw(
+      treeLines(tasks, { columns, rows: Math.min(MOST_ROWS, rows - 2), frame: frame++, now: Date.now(), paint }),
+    );
+  };
+  const timer = setInterval(draw, DRAW_EVERY_MS);
+  return {
+    end() {
+      clearInterval(timer);
+      draw();
+      if (tree.tasks().length > 0) terminal.out("\n");
+    },
+  };
+}
