@@ -58,8 +58,15 @@ export interface RunState {
   readonly seq: number;
   readonly began: number;
   readonly last: number;
-  /** Milliseconds it really ran, pauses left out. */
+  /** Milliseconds it really ran until it last came to rest, pauses left out. */
   readonly activeMs: number;
+  /** When it last began to run; 0 while it rests. */
+  readonly runningSince: number;
+}
+
+/** How long a run has really run until now, or until it came to rest. */
+export function ranMs({ activeMs, runningSince, status, last }: RunState, now = last): number {
+  return activeMs + (status === "running" && runningSince > 0 ? Math.max(0, now - runningSince) : 0);
 }
 
 /** Reads happenings one after another; what it has read so far is the state. */
@@ -89,7 +96,6 @@ interface Mutable {
   began: number;
   last: number;
   activeMs: number;
-  /** When it last began to run; 0 while it rests. */
   runningSince: number;
 }
 
@@ -130,7 +136,7 @@ export function createFold(snapshot?: Json): Fold {
 function reduce(state: Mutable, event: RunEvent): void {
   const { at } = event;
   const say = (text: string) => state.workflow.messages.push({ at, text });
-  const settle = (id: string, status: TaskStatus, more: Partial<TaskState>) => {
+  const settle = (id: string, status: TaskStatus, more: Change) => {
     change(state, id, { ...more, status });
     state.workflow.tasks.push({ id, status, at });
   };
@@ -155,7 +161,7 @@ function reduce(state: Mutable, event: RunEvent): void {
       state.approvals.delete(event.task);
       return;
     case "done":
-      settle(event.task, "success", { ms: event.ms, bytes: event.bytes, output: event.output });
+      settle(event.task, "success", { ms: event.ms, bytes: event.bytes, output: event.output, error: undefined });
       if (event.state) state.workflow.context = merged(state.workflow.context, event.state);
       return;
     case "failed":

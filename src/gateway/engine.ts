@@ -64,6 +64,8 @@ export async function runEngine(home = locateHome()): Promise<number> {
   clearTimeout(warmUp);
   listener.close();
   await Deno.remove(path).catch(() => {});
+  // Runs before those who watch them: one that is called off would rest until somebody goes on with it.
+  (await gateway).workflows.leave();
   // Clients first: a call that came now would start what nobody would stop.
   for (const channel of connections) channel.close();
   await (await gateway)[Symbol.asyncDispose]();

@@ -6,12 +6,11 @@ import { nearest } from "../model/text.ts";
 export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.infer<T> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data as z.infer<T>;
-  const known = Object.keys(schema.shape);
   const problems = parsed.error.issues.flatMap((issue) => {
     const field = issue.path.join(".");
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => {
-        const near = nearest(key, known, 1)[0];
+        const near = nearest(key, fieldsAt(schema, issue.path), 1)[0];
         return `${field ? `${field}.` : ""}${key} is not known${near ? `; did you mean ${near}?` : ""}`;
       });
     }
@@ -24,5 +23,18 @@ export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.
     }
     return [`${field}: ${issue.message}`];
   });
+  const [first] = parsed.error.issues;
+  const known = fieldsAt(schema, first?.code === "unrecognized_keys" ? first.path : []);
   throw new AgentCardsError("INPUT_INVALID", problems.join("; "), { hint: `Known fields: ${known.join(", ")}.` });
+}
+
+/** The names of the fields that an object may have at a place in the input. */
+function fieldsAt(schema: z.ZodObject, path: readonly PropertyKey[]): string[] {
+  let here: unknown = schema;
+  for (const step of path) {
+    here = (here as { shape?: Record<PropertyKey, unknown> }).shape?.[step];
+    // What may be left out is wrapped.
+    while ((here as { unwrap?: () => unknown } | undefined)?.unwrap) here = (here as { unwrap(): unknown }).unwrap();
+  }
+  return Object.keys((here as { shape?: object } | undefined)?.shape ?? {});
 }

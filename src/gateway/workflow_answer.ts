@@ -1,5 +1,5 @@
 import type { Pending, WaitingCall } from "../dag/event.ts";
-import type { RunState, TaskState } from "../dag/state.ts";
+import { ranMs, type RunState, type TaskState } from "../dag/state.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { outlined } from "./answer.ts";
@@ -97,10 +97,11 @@ function callText({ tool, arguments: given, code }: WaitingCall): JsonObject {
   return code === undefined ? {} : { call: { code: cut(code, SHOWN_ARGUMENTS) } };
 }
 
-/** How long it took, how long its longest path took, and how long it would have taken one by one. */
 export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequential_ms", number>>;
 
-export function statsOf({ plan, tasks, activeMs, began, last, status }: RunState): RunStats {
+/** How long it took, how long its longest path took, and how long it would have taken one by one. */
+export function statsOf(state: RunState): RunStats {
+  const { plan, tasks } = state;
   const finish = new Map<string, number>();
   let longest = 0;
   let sum = 0;
@@ -111,6 +112,9 @@ export function statsOf({ plan, tasks, activeMs, began, last, status }: RunState
     longest = Math.max(longest, end);
     sum += ms;
   }
-  const wall = status === "running" && activeMs === 0 ? last - began : activeMs;
-  return { wall_ms: Math.round(wall), critical_path_ms: Math.round(longest), sequential_ms: Math.round(sum) };
+  return {
+    wall_ms: Math.round(ranMs(state, Date.now())),
+    critical_path_ms: Math.round(longest),
+    sequential_ms: Math.round(sum),
+  };
 }

@@ -1,13 +1,14 @@
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
 import type { RunRow } from "../dag/journal.ts";
-import type { RunState } from "../dag/state.ts";
+import { ranMs, type RunState } from "../dag/state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import type { ControlContext, Method } from "./control.ts";
 import { pendingText, type RunStats, statsOf, workflowAnswer } from "./workflow_answer.ts";
 import { parseResume, parseRun } from "./workflow_input.ts";
 import type { Decider, RunView } from "./workflow_live.ts";
-import { isResting, restingState, unknownRun, type WorkSession } from "./workflows.ts";
+import { isResting, restingState, unknownRun } from "./workflow_resting.ts";
+import type { WorkSession } from "./workflows.ts";
 
 /** One task as a person sees it. */
 export interface TaskReport {
@@ -130,7 +131,7 @@ function reportOf(row: RunRow, state?: RunState): RunReport {
     updated,
     tasks: state ? all.length : Number(summary.tasks ?? 0),
     succeeded: state ? all.filter(({ status }) => status === "success").length : Number(summary.succeeded ?? 0),
-    ms: state ? state.activeMs : Number(summary.ms ?? 0),
+    ms: state ? ranMs(state, isWaiting ? state.last : Date.now()) : Number(summary.ms ?? 0),
     error: state?.error ?? (typeof summary.error === "string" ? summary.error : null),
     pending: pending
       ? pendingText(id, pending)

@@ -97,6 +97,11 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
       .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
   }
 
+  function leave(): void {
+    isClosing = true;
+    for (const { run } of lives.values()) run.leave();
+  }
+
   return {
     launch,
     get: (id: string) => lives.get(id),
@@ -105,11 +110,11 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
       const needed = [...lives.values()].filter((live) => live.session === session);
       await Promise.allSettled(needed.map(({ settled }) => settled));
     },
-    /** Starts nothing more, and gives what acts on the world a moment to come to its end. */
+    leave,
+    /** Gives what acts on the world a moment to come to its end. */
     async close(): Promise<void> {
-      isClosing = true;
+      leave();
       const all = [...lives.values()];
-      all.forEach(({ run }) => run.leave());
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, LEAVE_MS);
       await Promise.race([Promise.allSettled(all.map(({ settled }) => settled)), late.promise]);

@@ -2,7 +2,7 @@ import type { Output } from "../dag/event.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
-import { describe, toAgentCardsError } from "../model/errors.ts";
+import { inOneLine, toAgentCardsError } from "../model/errors.ts";
 import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { splitToolId } from "../model/tool.ts";
@@ -59,7 +59,7 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
       result = question !== undefined ? { ok: false, kind: "question", error: question } : {
         ok: false,
         kind: LOST.has(code) ? "lost" : "failed",
-        error: session.shared.redactor.redact(describe(error)),
+        error: session.shared.redactor.redact(inOneLine(error)),
       };
     }
     asking.end();

@@ -1,6 +1,6 @@
 import { plan } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
-import { describe } from "../model/errors.ts";
+import { inOneLine } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId } from "../model/tool.ts";
@@ -45,7 +45,7 @@ export function createToolBook(session: Session): ToolBook {
           book.set(name, found);
           book.set(found.id, found);
         } catch (error) {
-          book.set(name, { problem: oneLine(describe(error), 300) });
+          book.set(name, { problem: oneLine(inOneLine(error), 300) });
         }
       }
     },

@@ -15,6 +15,16 @@ import { log } from "../telemetry/log.ts";
 import type { Session } from "./session.ts";
 import { happeningsOf, onlyHumans, type Request } from "./workflow_decisions.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
+import {
+  checkFolder,
+  elsewhere,
+  isOver,
+  isResting,
+  requireFolder,
+  restingState,
+  tooLate,
+  unknownRun,
+} from "./workflow_resting.ts";
 import { createToolBook, planTasks, type ToolBook } from "./workflow_tools.ts";
 
 /** A session with the runs of its engine at hand: what our own tools work with. */
@@ -40,6 +50,8 @@ export interface Workflows {
   adopt(session: Session): Promise<void>;
   /** Waits until no run needs the session any more. */
   released(session: Session): Promise<void>;
+  /** Starts nothing more; runs come to a rest from which the next engine goes on. */
+  leave(): void;
   close(): Promise<void>;
 }
 
@@ -131,6 +143,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (isAgents && (!decider.caller.ask || fold.state.pending?.reason !== "approval")) throw onlyHumans(row.id);
     // To abort a run, nothing has to be started.
     const session = carrierOf(row, decider) ?? (action === "abort" ? decider.session : undefined);
+    if (session && action !== "abort") await requireFolder(row);
     const book = createToolBook(session ?? decider.session);
     const plan = action === "inject" && session
       ? await planTasks(request.tasks, { session, book, canRunCode }, fold.state.plan)
@@ -200,6 +213,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
       ));
     },
     released: live.released,
+    leave: live.leave,
     close: live.close,
   };
 }
@@ -219,26 +233,6 @@ interface Next {
 /** Whether a session can start everything a run needs. */
 function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
   return servers.every((server) => session.unstartable(server) === undefined);
-}
-
-/** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
-export function restingState(state: RunState): RunState {
-  if (state.status !== "running") return state;
-  const why = "its engine stopped; it goes on when its folder is connected, or by continue";
-  return {
-    ...state,
-    status: "paused",
-    pending: { reason: "waiting", for: "agent", why, calls: [], choices: ["continue", "abort"] },
-  };
-}
-
-/** Whether a run that did not say so rests, because its runner is gone. */
-export function isResting({ status, isHeld }: RunRow): boolean {
-  return status === "running" && !isHeld;
-}
-
-function isOver({ status }: RunState): boolean {
-  return status === "completed" || status === "failed" || status === "aborted";
 }
 
 function serversOf(tasks: readonly Task[]): string[] {
@@ -264,27 +258,4 @@ function checkOptions({ tasks }: Plan, { pause_after = [], return: wanted = [] }
       hint: near ? `Did you mean ${near}?` : "Nothing was run.",
     },
   );
-}
-
-export function unknownRun(id: string): AgentCardsError {
-  return new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(id, 60)}"`, {
-    hint: "`agentcards runs` lists them; old ones that are over are forgotten after a while.",
-  });
-}
-
-/** An agent minds the runs of its own folder: what runs elsewhere has other servers and other rights. */
-function checkFolder(id: string, cwd: string, { by, session }: Decider): void {
-  if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, cwd);
-}
-
-function elsewhere(id: string, cwd: string): AgentCardsError {
-  return new AgentCardsError("RUN_STATE", `${id} belongs to the folder ${cwd}`, {
-    hint: "Go on with it from there, with the variables that its servers need.",
-  });
-}
-
-function tooLate(id: string): AgentCardsError {
-  return new AgentCardsError("RUN_TAKEN", `Somebody else has decided about ${id} meanwhile`, {
-    hint: "Its status says what came of it.",
-  });
 }

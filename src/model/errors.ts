@@ -59,6 +59,12 @@ export function toAgentCardsError(error: unknown): AgentCardsError {
   return new AgentCardsError("INTERNAL", messageOf(error), { cause: error });
 }
 
+/** Message and hint in one line. */
+export function inOneLine(error: unknown): string {
+  const { message, hint } = toAgentCardsError(error);
+  return hint ? `${message}. ${hint}` : message;
+}
+
 /** Message and hint as one text, for those who can show only one. */
 export function describe(error: unknown): string {
   const { message, hint } = toAgentCardsError(error);

@@ -62,7 +62,7 @@ Deno.test("what cannot be run is refused with every reason, and nothing runs", a
       await refuse([{ ...echo("a"), timeout_ms: "NaN" }], /task a: timeout_ms/);
       await refuse([echo("a")], /options\.concurrency/, { concurrency: 1e9 });
       await refuse([echo("a")], /options\.pause/, { pause: "sometimes" });
-      await refuse([echo("a")], /options\.loops is not known/, { loops: 5 });
+      await refuse([echo("a")], /options\.loops is not known[\s\S]*Known fields: pause, pause_after/, { loops: 5 });
     }],
     ["arguments that the tool's own schema refuses", async () => {
       await refuse([task("a", "kit:add", { a: "one" })], /task a: arguments\.a must be number|arguments\.b is missing/);
@@ -123,6 +123,6 @@ Deno.test("what looks dangerous and is not does what it says", async (t) => {
       task("b", "kit:echo", { text: "$OUTPUT[a]" }),
     ]);
     assert.equal(answer.status, "completed", JSON.stringify(answer));
-    assert.match(String(answer.results.b), /^kit: kit: NUL\u0000 half/);
+    assert.ok(String(answer.results.b).startsWith("kit: kit: NUL\u0000 half"));
   });
 });

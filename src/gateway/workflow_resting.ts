@@ -1,0 +1,57 @@
+import type { RunRow } from "../dag/journal.ts";
+import type { RunState } from "../dag/state.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { oneLine } from "../model/text.ts";
+import type { Decider } from "./workflow_live.ts";
+
+/** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
+export function restingState(state: RunState): RunState {
+  if (state.status !== "running") return state;
+  const why = "its engine stopped; it goes on when its folder is connected, or by continue";
+  return {
+    ...state,
+    status: "paused",
+    pending: { reason: "waiting", for: "agent", why, calls: [], choices: ["continue", "abort"] },
+  };
+}
+
+/** Whether a run that did not say so rests, because its runner is gone. */
+export function isResting({ status, isHeld }: RunRow): boolean {
+  return status === "running" && !isHeld;
+}
+
+export function isOver({ status }: RunState): boolean {
+  return status === "completed" || status === "failed" || status === "aborted";
+}
+
+export function unknownRun(id: string): AgentCardsError {
+  return new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(id, 60)}"`, {
+    hint: "`agentcards runs` lists them; old ones that are over are forgotten after a while.",
+  });
+}
+
+/** An agent minds the runs of its own folder: what runs elsewhere has other servers and other rights. */
+export function checkFolder(id: string, cwd: string, { by, session }: Decider): void {
+  if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, cwd);
+}
+
+/** Where its folder is gone, every server would fail to start, and the run for good. */
+export async function requireFolder({ id, cwd }: RunRow): Promise<void> {
+  const info = await Deno.stat(cwd).catch(() => undefined);
+  if (info?.isDirectory) return;
+  throw new AgentCardsError("RUN_STATE", `${id} cannot go on: its folder ${cwd} is not there`, {
+    hint: "Bring the folder back, or abort the run.",
+  });
+}
+
+export function elsewhere(id: string, cwd: string): AgentCardsError {
+  return new AgentCardsError("RUN_STATE", `${id} belongs to the folder ${cwd}`, {
+    hint: "Go on with it from there, with the variables that its servers need.",
+  });
+}
+
+export function tooLate(id: string): AgentCardsError {
+  return new AgentCardsError("RUN_TAKEN", `Somebody else has decided about ${id} meanwhile`, {
+    hint: "Its status says what came of it.",
+  });
+}
