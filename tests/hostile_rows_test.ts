@@ -16,7 +16,9 @@ Deno.test("every hostile case is tested or listed", async () => {
   const rows = (await Deno.readTextFile(new URL("./data/hostile.jsonl", import.meta.url))).trim().split("\n")
     .map((line) => JSON.parse(line) as { id: string; area: string });
   let tests = "";
-  for (const file of ["hostile_frames", "hostile_server", "hostile_workflow", "approval", "http", "storage", "orphans"]) {
+  for (
+    const file of ["hostile_frames", "hostile_server", "hostile_workflow", "approval", "http", "storage", "orphans"]
+  ) {
     tests += await Deno.readTextFile(new URL(`./flows/${file}_test.ts`, import.meta.url));
   }
   const ids = rows.filter(({ area }) => AREAS.includes(area)).map(({ id }) => id);

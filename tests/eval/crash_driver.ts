@@ -123,10 +123,7 @@ export function createDriver(home: TestHome) {
         story.id ??= await idOf(began);
         if (story.id === undefined) return story;
         if (reply.problem.includes("There is no run")) return { ...story, id: undefined };
-        if (!reply.problem.includes("engine")) {
-          story.refused++;
-          console.error(reply.problem);
-        }
+        if (!reply.problem.includes("engine")) story.refused++;
         if (random.below(2) === 0) await reconnect();
         isDeciding = false;
         asked = Date.now();

@@ -7,7 +7,8 @@ import { askHome } from "./ask_home.ts";
 import { createDriver, type Driver } from "./crash_driver.ts";
 import { createOracle, judge, type Oracle, type Verdict } from "./crash_oracle.ts";
 import { quantiles } from "./quantiles.ts";
-import { between, type DagTask, randomDag } from "./random_dag.ts";
+import { type DagTask, randomDag } from "./random_dag.ts";
+import { endHome } from "./startup.ts";
 
 const TRIAL_MS = 60_000;
 
@@ -15,7 +16,7 @@ const TRIAL_MS = 60_000;
 export async function killTrials({ trials, seed }: { trials: number; seed: number }) {
   const log = await Deno.makeTempFile({ prefix: "ac-oracle-" });
   const oracle = createOracle(log);
-  await using home = await createTestHome({
+  const home = await createTestHome({
     servers: { worker: testServer("worker", `--log=${log}`) },
     limits: { concurrency: 1_000, server_concurrency: 1_000, runs: 1_000_000 },
   });
@@ -33,6 +34,8 @@ export async function killTrials({ trials, seed }: { trials: number; seed: numbe
   };
   const errors: string[] = [];
   const recovered: number[] = [];
+  /** How often a kill came after which row. */
+  const points: Record<string, number> = {};
   let driver = createDriver(home);
   try {
     for (let trial = 0; trial < trials; trial++) {
@@ -41,6 +44,7 @@ export async function killTrials({ trials, seed }: { trials: number; seed: numbe
         const found = await within(tryOnce({ trial, random, home, oracle, driver }), TRIAL_MS, "the trial hangs");
         for (const [key, value] of Object.entries(found.counts)) total[key]! += value;
         recovered.push(...found.recovered);
+        for (const point of found.points) points[point] = (points[point] ?? 0) + 1;
         const { silent_reruns, finished_reruns, lost, doubts, in_doubt_surfaced } = found.counts as Verdict;
         if (silent_reruns + finished_reruns + lost > 0 || doubts !== in_doubt_surfaced) {
           console.error(`trial ${trial} (${found.id}): ${JSON.stringify(found.counts)}`);
@@ -56,6 +60,7 @@ export async function killTrials({ trials, seed }: { trials: number; seed: numbe
     }
   } finally {
     await driver.drop();
+    await endHome(home);
     oracle.close();
     await Deno.remove(log);
   }
@@ -71,6 +76,7 @@ export async function killTrials({ trials, seed }: { trials: number; seed: numbe
     recover_p50_ms: Math.round(quantiles(recovered).p50),
     recover_p95_ms: Math.round(quantiles(recovered).p95),
     ...more,
+    points,
     errors,
   };
 }
@@ -87,21 +93,35 @@ async function tryOnce({ trial, random, home, oracle, driver }: Trial) {
   const prefix = `${trial}.`;
   const tasks = randomDag(random, { tasks: [5, 15], ms: [1, 30], kinds: ["read", "idempotent", "effectful"], prefix });
   await driver.connect();
+  // Every trial has an engine of its own; one that has run something before is much quicker than one that has not.
+  if (random.below(2) === 0) await driver.run({ tasks: warmUp(random, trial), random, options: {} });
   const kills: number[] = [];
   let isOver = false;
   const killing = kill({ home, oracle, plan: killPlan(random, tasks), kills, isOver: () => isOver, driver });
+  killing.catch(() => {});
   const story = await driver.run({ tasks, random, options: optionsFor(random, tasks) }).finally(() => isOver = true);
   await killing;
   const { id } = story;
   if (id === undefined) {
     const acted = oracle.begins(prefix).filter(({ task }) => isEffectful(tasks, task.slice(prefix.length)));
-    return { id, recovered: [], counts: { kills: kills.length, forgotten: 1, lost: acted.length } };
+    const counts = { kills: kills.length, forgotten: 1, lost: acted.length };
+    return { id, recovered: [], points: kills.map(() => "before planned"), counts };
   }
   const lost = await driver.missing(story, random);
   const { events } = await askHome<RunDetails>(home, "run_show", { id });
   const counts = judge(oracle, { tasks, prefix, events, kills, surfaced: story.surfaced, decided: story.decided });
   const { recovered, not_adopted, refused } = story;
-  return { id, recovered, counts: { ...counts, lost: counts.lost + lost, kills: kills.length, not_adopted, refused } };
+  const points = kills.map((kill) => `after ${events.findLast(({ at }) => at <= kill)?.kind ?? "nothing"}`);
+  return {
+    id,
+    recovered,
+    points,
+    counts: { ...counts, lost: counts.lost + lost, kills: kills.length, not_adopted, refused },
+  };
+}
+
+function warmUp(random: Random, trial: number): DagTask[] {
+  return randomDag(random, { tasks: [4, 4], ms: [0, 1], kinds: ["read", "effectful"], prefix: `${trial}-warm.` });
 }
 
 function isEffectful(tasks: readonly DagTask[], id: string): boolean {
@@ -123,13 +143,16 @@ interface PlannedKill {
   readonly ms: number;
 }
 
-/** Most runs lose one engine, some lose more; the first goes anywhere from before the plan to after the answer. */
+/**
+ * The first engine goes anywhere from before the plan to after the answer; some runs lose more, each while it is taken up
+ * again or soon after.
+ */
 function killPlan(random: Random, tasks: readonly DagTask[]): PlannedKill[] {
   const first = random.below(2 * tasks.length + 3) - 1;
-  const plan = [{ lines: first, ms: first <= 0 ? random.below(200) / 10 : random.below(51) / 10 }];
-  while (random.below(4) === 0) {
-    const lines = random.below(tasks.length);
-    plan.push({ lines, ms: lines === 0 ? between(random, [0, 8_000]) / 10 : random.below(51) / 10 });
+  const plan = [{ lines: first, ms: random.below(first <= 0 ? 200 : 51) / 10 }];
+  while (random.below(5) < 2) {
+    const lines = random.below(2) === 0 ? 0 : random.below(tasks.length);
+    plan.push({ lines, ms: random.below(lines === 0 ? 15_000 : 51) / 10 });
   }
   return plan;
 }
@@ -144,8 +167,9 @@ interface Killing {
 }
 
 async function kill({ home, oracle, plan, kills, driver, isOver }: Killing): Promise<void> {
+  let engine: number | undefined;
   for (const { lines, ms } of plan) {
-    const engine = await nextEngine(home, isOver);
+    engine = await nextEngine(home, { before: engine, isOver });
     const before = oracle.lines();
     while (!isOver() && oracle.lines() < before + lines) await sleep(1);
     if (ms > 10) await sleep(ms);
@@ -158,10 +182,13 @@ async function kill({ home, oracle, plan, kills, driver, isOver }: Killing): Pro
   }
 }
 
-async function nextEngine(home: TestHome, isOver: () => boolean): Promise<number | undefined> {
+async function nextEngine(
+  home: TestHome,
+  { before, isOver }: { before: number | undefined; isOver(): boolean },
+): Promise<number | undefined> {
   for (;;) {
     const pid = await home.enginePid();
-    if (pid !== undefined && isAlive(pid)) return pid;
+    if (pid !== undefined && pid !== before && isAlive(pid)) return pid;
     if (isOver()) return undefined;
     await sleep(2);
   }

@@ -26,6 +26,7 @@ export async function rivalTrials({ trials, seed }: { trials: number; seed: numb
     in_doubt_surfaced: 0,
     double_executions: 0,
     unfenced_calls: 0,
+    stale_rows: 0,
     doubts_not_begun: 0,
     takeovers: 0,
     double_takes: 0,

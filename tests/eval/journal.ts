@@ -58,9 +58,9 @@ async function withJournal(work: (journal: Journal, commits: () => number) => Pr
   const dir = await Deno.makeTempDir({ prefix: "ac-journal-" });
   const db = await openDatabase(`${dir}/data`);
   let commits = 0;
-  const query: Database["query"] = (sql, parameters) => {
+  const query: Database["query"] = (sql, parameters, options) => {
     if (sql.includes("into workflow_event")) commits++;
-    return db.query(sql, parameters);
+    return db.query(sql, parameters, options);
   };
   const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true });
   try {

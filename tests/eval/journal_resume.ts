@@ -1,8 +1,9 @@
 import type { RunDetails, RunReport } from "../../src/gateway/workflow_control.ts";
-import { connectClient } from "../fixtures/client.ts";
+import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { askHome } from "./ask_home.ts";
 import { quantiles } from "./quantiles.ts";
+import { endHome } from "./startup.ts";
 
 /** Tasks that are not finished when the engine is killed: one that hangs, the rest behind it. */
 const LEFT = 10;
@@ -14,7 +15,7 @@ const LONG_MS = 600_000;
  */
 export async function measureResume({ tasks, rounds }: { tasks: number; rounds: number }) {
   const log = await Deno.makeTempFile({ prefix: "ac-resume-" });
-  await using home = await createTestHome({
+  const home = await createTestHome({
     servers: { worker: testServer("worker", `--log=${log}`) },
     limits: { concurrency: 1_000, server_concurrency: 1_000, tasks },
   });
@@ -23,7 +24,6 @@ export async function measureResume({ tasks, rounds }: { tasks: number; rounds: 
     const times = { cold: [] as Resumed[], warm: [] as Resumed[] };
     for (let round = 0; round < rounds; round++) {
       for (const way of ["cold", "warm"] as const) {
-        await endProcess((await home.enginePid())!, "SIGKILL");
         if (way === "warm") await askHome(home, "status");
         times[way].push(await resumeOnce(home, id, log));
       }
@@ -40,13 +40,14 @@ export async function measureResume({ tasks, rounds }: { tasks: number; rounds: 
       resume_server_ms: median(times.warm, "inServer"),
     };
   } finally {
+    await endHome(home);
     await Deno.remove(log);
   }
 }
 
 /** Starts the run and waits until all is finished that can be. */
 async function begin(home: TestHome, count: number): Promise<string> {
-  await using client = await connectClient(home);
+  const client = await connectClient(home);
   const tasks = Array.from({ length: count }, (_, i) => {
     const isLong = i === count - LEFT;
     return {
@@ -67,8 +68,15 @@ async function begin(home: TestHome, count: number): Promise<string> {
   await until("the end of what can end", async () => {
     return (await askHome<RunDetails>(home, "run_show", { id })).succeeded === count - LEFT;
   }, 30_000);
-  await endProcess((await home.enginePid())!, "SIGKILL");
+  await crash(home, client);
   return id;
+}
+
+/** The client goes first: it would start the next engine. */
+async function crash(home: TestHome, client: RawClient): Promise<void> {
+  Deno.kill(client.pid, "SIGKILL");
+  await client.exited;
+  await endProcess((await home.enginePid())!, "SIGKILL");
 }
 
 interface Resumed {
@@ -80,16 +88,14 @@ interface Resumed {
 async function resumeOnce(home: TestHome, id: string, log: string): Promise<Resumed> {
   const before = (await Deno.stat(log)).size;
   const connecting = Date.now();
-  await using client = await connectClient(home);
+  const client = await connectClient(home);
   const sent = Date.now();
   const decision = { name: "resume_workflow", arguments: { workflow_id: id, action: "continue" } };
   await client.send({ id: "resume", method: "tools/call", params: decision });
   let called: Lines;
   await until("the first new call", async () => (called = await linesAfter(log, before)).begin !== undefined, 20_000);
   const { boot, begin } = called!;
-  // The client goes only when its engine is gone, so that the run stays as it is.
-  await endProcess((await home.enginePid())!, "SIGKILL");
-  Deno.kill(client.pid, "SIGKILL");
+  await crash(home, client);
   return { fromWord: begin! - sent, fromConnect: begin! - connecting, inServer: begin! - boot! };
 }
 

@@ -1,16 +1,17 @@
 // One process's database for others: what several runners over one journal need.
-import type { Database } from "../../src/db/database.ts";
+import type { Database, QueryOptions } from "../../src/db/database.ts";
 import type { Handlers, Rpc } from "./line_rpc.ts";
 
 interface Statement {
   readonly sql: string;
   readonly parameters?: readonly unknown[];
+  readonly options?: QueryOptions;
 }
 
 /** What the owner of a database answers. */
 export function databaseHandlers(db: Database): Handlers {
   return {
-    query: ({ sql, parameters }: Statement) => db.query(sql, parameters),
+    query: ({ sql, parameters, options }: Statement) => db.query(sql, parameters, options),
     exec: ({ sql }: Statement) => db.exec(sql),
   };
 }
@@ -19,7 +20,7 @@ export function databaseHandlers(db: Database): Handlers {
 export function remoteDatabase(rpc: Rpc): Database {
   const missing = () => Promise.reject(new Error("only its owner can do this"));
   return {
-    query: (sql, parameters = []) => rpc.ask("query", { sql, parameters }),
+    query: (sql, parameters = [], options = {}) => rpc.ask("query", { sql, parameters, options }),
     exec: (sql) => rpc.ask("exec", { sql }),
     transaction: missing,
     dump: missing,

@@ -11,6 +11,8 @@ export interface RivalVerdict {
   double_executions: number;
   /** Effectful calls that went out without a row of their own epoch that says so. */
   unfenced_calls: number;
+  /** Rows that a runner wrote after it had been replaced. */
+  stale_rows: number;
   doubts_not_begun: number;
   /** Calls of a runner that had been replaced: reads, and what it had written down before. */
   zombie_calls: number;
@@ -53,6 +55,7 @@ export async function judgeRivals({ db, rivals, run, tasks, written }: RivalEvid
     in_doubt_surfaced: 0,
     double_executions: 0,
     unfenced_calls: 0,
+    stale_rows: rows.filter(({ epoch }, i) => epoch < (rows[i - 1]?.epoch ?? 0)).length,
     doubts_not_begun: 0,
     zombie_calls: 0,
   };

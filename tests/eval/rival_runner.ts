@@ -48,7 +48,9 @@ const rpc = createRpc(await Deno.connect({ transport: "unix", path: socket }), {
   /** Takes the run that was looked at; the new epoch, or 0 when somebody was faster or its runner lives. */
   grab: async ({ run, journal }: Named) => {
     const { row, fold } = looked.get(run)!;
-    return await take({ row, fold, journal: journals[journal], decided: [] });
+    const isPaused = fold.state.status === "paused";
+    const decided: Happening[] = isPaused ? [{ kind: "command", by: "agent", decision: { action: "continue" } }] : [];
+    return await take({ row, fold, journal: journals[journal], decided });
   },
   /** Waits for the end of what this runner does under an epoch. */
   end: async ({ run, epoch }: { run: string; epoch: number }) => {
@@ -72,7 +74,10 @@ interface Taking {
 
 async function take({ row, fold, journal, decided }: Taking): Promise<number> {
   const first = record(fold, [...decided, { kind: "resumed", why: `taken by ${name}` }]);
-  const writer = await journal.take(row, first);
+  const writer = await journal.take(row, first).catch((error) => {
+    // The runner before wrote on after we had read: nothing was taken.
+    if (!/duplicate key/.test(error.message)) throw error;
+  });
   if (!writer) return 0;
   const epoch = row.epoch + 1;
   launch({ run: row.id, epoch, fold, writer, first: [], journal });

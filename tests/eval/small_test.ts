@@ -140,3 +140,34 @@ Deno.test("eval search counts names, answers and abstentions", async () => {
     await Deno.remove(dir, { recursive: true });
   }
 });
+
+Deno.test("eval makespan holds the time at the client against the critical path", async () => {
+  const figures = await evaluate("makespan", "--runs", "4", "--seed", "5", "--warm-ms", "1000");
+  assert.equal(figures.n, 4);
+  // By definition not below 1; how much above is for a quiet machine to say.
+  for (const key of ["p50", "p95", "max"]) {
+    assert.ok(Number(figures[key]) >= 1 && Number(figures[key]) < 2, `${key} is ${figures[key]}`);
+  }
+});
+
+Deno.test("eval journal prints what a task costs, and how soon a killed run goes on", async () => {
+  const small = ["--tasks", "20", "--rounds", "3", "--resume-tasks", "50", "--resume-rounds", "1"];
+  const figures = await evaluate("journal", ...small);
+  for (const key of ["chain_cpu_ms", "fan_cpu_ms", "resume_ms", "resume_from_connect_ms", "resume_warm_ms"]) {
+    assert.ok(Number(figures[key]) > 0, `${key} is ${figures[key]}`);
+  }
+  assert.ok(Number(figures.fan_commits) <= 5, `${figures.fan_commits} commits`);
+});
+
+for (const [mode, trials] of [["kill", "3"], ["rival", "12"]] as const) {
+  Deno.test(`eval crash --mode ${mode} finds nothing repeated, nothing lost and every doubt told`, async () => {
+    const figures = await evaluate("crash", "--mode", mode, "--trials", trials, "--seed", "11");
+    const wrong = ["silent_reruns", "finished_reruns", "lost", "double_executions"].filter((key) => figures[key] !== 0);
+    assert.deepEqual(wrong, [], JSON.stringify(figures));
+    assert.deepEqual([figures.trials, figures.errors], [Number(trials), []]);
+    assert.equal(figures.in_doubt_surfaced, figures.doubts);
+    if (mode === "rival") {
+      assert.deepEqual([figures.unfenced_calls, figures.stale_rows, figures.double_takes], [0, 0, 0]);
+    }
+  });
+}
