@@ -1,5 +1,5 @@
 import type { ApprovalReport } from "../gateway/workflow_control.ts";
-import { oneLine, sanitise } from "../model/text.ts";
+import { oneLine, spelledOut } from "../model/text.ts";
 import { splitToolId } from "../model/tool.ts";
 import { ago } from "./ago.ts";
 import { painter, type Terminal } from "./terminal.ts";
@@ -43,15 +43,9 @@ export function callText(call: ApprovalReport, color: boolean): string {
 
 /** Arguments as they are, nothing hidden: what a terminal would not show is spelt out. */
 function exactText(value: unknown): string {
-  const spelt = JSON.stringify(value, null, 2).replace(
-    /[^\x20-\x7e\n]/gu,
-    (character) => sanitise(character) === character ? character : escaped(character),
-  );
-  if (spelt.length <= SHOWN_CHARACTERS) return sanitise(spelt);
+  const spelt = spelledOut(JSON.stringify(value, null, 2));
+  if (spelt.length <= SHOWN_CHARACTERS) return spelt;
   const more = (spelt.length - SHOWN_CHARACTERS).toLocaleString("en-US");
-  return `${sanitise(spelt.slice(0, SHOWN_CHARACTERS))}\n… ${more} more characters are NOT shown here; ` +
+  return `${spelt.slice(0, SHOWN_CHARACTERS)}\n… ${more} more characters are NOT shown here; ` +
     "`agentcards approvals --json` has them all";
 }
-
-const escaped = (character: string) =>
-  character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");

@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { openDatabase } from "../db/pglite.ts";
+import { RESTORED } from "../gateway/workflow_resting.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
@@ -34,7 +35,10 @@ export async function restore(file: string, terminal: Terminal): Promise<number>
   const draft = `${home.data}.${crypto.randomUUID()}.tmp`;
   try {
     // Opened and migrated before it replaces anything: a file that is no backup changes nothing.
-    await (await openDatabase(draft, { dump })).close();
+    const db = await openDatabase(draft, { dump });
+    // A run of then may have gone on since: whoever goes on with it now must decide to.
+    await db.query("update workflow_run set fingerprint = $1 where status = 'running'", [RESTORED]);
+    await db.close();
   } catch (cause) {
     await Deno.remove(draft, { recursive: true }).catch(() => {});
     throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { cause, hint: "Nothing was changed." });

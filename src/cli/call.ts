@@ -9,8 +9,8 @@ export async function call(tool: string, given: string | undefined, context: Cal
   const { terminal } = context;
   const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
     method: "call",
-    // A person at a terminal who types a call has approved it; a program must say so.
-    params: { tool, arguments: parseArguments(given), isApproved: context.yes === true || Deno.stdin.isTerminal() },
+    // A person at a terminal who types a call has approved it; the word of a program counts nothing.
+    params: { tool, arguments: parseArguments(given), isApproved: Deno.stdin.isTerminal() && Deno.stdout.isTerminal() },
     onProgress: ({ message, progress, total }) => {
       if (terminal.isTerminal) {
         terminal.err(`${sanitise(String(message ?? `${progress}${total ? ` of ${total}` : ""}`))}\n`);
@@ -32,7 +32,6 @@ export async function call(tool: string, given: string | undefined, context: Cal
 
 export interface CallContext {
   readonly json?: boolean;
-  readonly yes?: boolean;
   readonly terminal: Terminal;
 }
 

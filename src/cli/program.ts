@@ -114,7 +114,6 @@ function createProgram(done: (code: number) => void): Command {
   program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
     .description("call one tool")
     .option("--json", "print the whole result")
-    .option("--yes", "approve the call where policy.approve asks for it")
     .action(async (tool, json, options) => {
       const { call } = await load<typeof import("./call.ts")>("./call.ts");
       done(await call(tool, json, { ...options, terminal }));

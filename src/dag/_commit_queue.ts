@@ -1,7 +1,8 @@
 import type { Database } from "../db/database.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { RunEvent, RunStatus } from "./event.ts";
-import { rowOf, type RunHead, taken } from "./journal.ts";
+import { rowOf, taken } from "./_rows.ts";
+import type { RunHead } from "./journal.ts";
 
 interface Entry {
   readonly run: string;
@@ -9,6 +10,8 @@ interface Entry {
   readonly event: RunEvent;
   readonly summary?: JsonObject;
 }
+
+const keyOf = ({ run, epoch }: { run: string; epoch: number }) => `${run} ${epoch}`;
 
 interface Waiting extends Entry {
   readonly written: PromiseWithResolvers<void>;
@@ -22,6 +25,8 @@ export function createCommitQueue(database: () => Promise<Database>, leaseMs: nu
   let begun: { head: RunHead; epoch: number }[] = [];
   let waiting: Waiting[] = [];
   let flushing: Promise<void> | undefined;
+  /** Runs of which a row could not be written: none may follow it, or there would be a gap. */
+  const broken = new Set<string>();
 
   async function flush(): Promise<void> {
     // What is appended in the same turn goes out together.
@@ -31,12 +36,15 @@ export function createCommitQueue(database: () => Promise<Database>, leaseMs: nu
       [begun, waiting] = [[], []];
       try {
         const written = await commit(await database(), heads, batch, leaseMs);
-        for (const { run, epoch, written: { resolve, reject } } of batch) {
-          if (written.has(`${run} ${epoch}`)) resolve();
-          else reject(taken(run));
+        for (const entry of batch) {
+          if (written.has(keyOf(entry))) entry.written.resolve();
+          else entry.written.reject(taken(entry.run));
         }
       } catch (error) {
-        for (const { written } of batch) written.reject(error);
+        for (const entry of batch) broken.add(keyOf(entry));
+        const after = Map.groupBy(waiting, (entry) => broken.has(keyOf(entry)));
+        waiting = after.get(false) ?? [];
+        for (const { written } of [...batch, ...after.get(true) ?? []]) written.reject(error);
       }
     }
     flushing = undefined;
@@ -47,6 +55,7 @@ export function createCommitQueue(database: () => Promise<Database>, leaseMs: nu
       begun.push({ head, epoch });
     },
     append(entry: Entry): Promise<void> {
+      if (broken.has(keyOf(entry))) return Promise.reject(new Error("a row before could not be written"));
       const written = Promise.withResolvers<void>();
       waiting.push({ ...entry, written });
       flushing ??= flush();
@@ -116,7 +125,7 @@ async function commit(
     : "workflow_run";
   const sql = `${parts.length > 0 ? `with ${parts.join(", ")}` : ""} ${ROWS(live)}`;
   const written = await db.query<{ run: string; epoch: number }>(sql, parameters, { isOften: true });
-  return new Set(written.map(({ run, epoch }) => `${run} ${epoch}`));
+  return new Set(written.map(keyOf));
 }
 
 function statusAfter(event: RunEvent): RunStatus | undefined {

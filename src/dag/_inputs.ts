@@ -11,8 +11,14 @@ export interface Dependency {
   readonly error: string | null;
 }
 
-/** Reads a place in a stored answer. */
-export type LoadStored = (handle: string, steps: readonly Step[], named: string) => Promise<Json>;
+/** A place in a stored answer, and how it was asked for. */
+export interface Place {
+  readonly steps: readonly Step[];
+  readonly named: string;
+}
+
+/** Reads places in one stored answer, all at once: the answer may have tens of megabytes. */
+export type LoadStored = (handle: string, places: readonly Place[]) => Promise<Json[]>;
 
 type Tasks = ReadonlyMap<string, TaskState>;
 
@@ -24,16 +30,26 @@ export function fillIn(value: JsonObject, tasks: Tasks, load: LoadStored): JsonO
   const inline = (reference: Reference) => referred(inlineValue(tasks, reference), reference);
   const stored = referencesIn(value).filter((reference) => placeOf(tasks, reference) !== undefined);
   if (stored.length === 0) return resolveReferences(value, inline) as JsonObject;
-  return Promise.all(stored.map(async (reference) => {
-    const { handle, steps } = placeOf(tasks, reference)!;
-    return [reference.text, await load(handle, [...steps, ...reference.path], reference.text)] as const;
-  })).then((loaded) => {
-    const values = new Map(loaded);
-    return resolveReferences(
+  return loadAll(stored, tasks, load).then((values) =>
+    resolveReferences(
       value,
       (reference) => values.has(reference.text) ? values.get(reference.text) : inline(reference),
-    ) as JsonObject;
-  });
+    ) as JsonObject
+  );
+}
+
+async function loadAll(references: readonly Reference[], tasks: Tasks, load: LoadStored): Promise<Map<string, Json>> {
+  const byHandle = Map.groupBy(references, (reference) => placeOf(tasks, reference)!.handle);
+  const loaded = await Promise.all([...byHandle].map(async ([handle, wanted]) => {
+    const distinct = [...new Map(wanted.map((reference) => [reference.text, reference])).values()];
+    const places = distinct.map((reference) => ({
+      steps: [...placeOf(tasks, reference)!.steps, ...reference.path],
+      named: reference.text,
+    }));
+    const values = await load(handle, places);
+    return distinct.map(({ text }, i) => [text, values[i]!] as const);
+  }));
+  return new Map(loaded.flat());
 }
 
 function placeOf(tasks: Tasks, reference: Reference): { handle: string; steps: readonly Step[] } | undefined {
@@ -57,7 +73,7 @@ export async function dependenciesOf(
   const entries = ids.map(async (id): Promise<[string, Dependency]> => {
     const { status, output, error } = tasks.get(id)!;
     const value = output?.kind === "stored"
-      ? await load(output.handle, output.steps, `deps.${id}`)
+      ? (await load(output.handle, [{ steps: output.steps, named: `deps.${id}` }]))[0]!
       : output?.value ?? null;
     return [id, { status: status as TaskStatus, output: value, error: error ?? null }];
   });

@@ -1,5 +1,30 @@
+import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
+import type { Pending } from "./event.ts";
+
 /** How long an approval can be used once it was given. */
 export const APPROVAL_MS = 3_600_000;
 
 /** The error of a call that a human refused. */
 export const NOT_ALLOWED = "A human did not allow this call";
+
+/** A call that a human is to allow: why, and a hash of exactly what. */
+export interface Approvable {
+  readonly why: string;
+  readonly hash: string;
+  readonly definition: string;
+}
+
+/** What is approved: this task of this run, with this definition of its tool and these arguments. */
+export async function approvalHash(
+  run: string,
+  call: { task: string; tool: string; definition: string; arguments: JsonObject },
+): Promise<string> {
+  return await sha256(canonicalJson([run, call.task, call.tool, call.definition, call.arguments]));
+}
+
+/** Whether what a paused run shows is what its hash is of: a row that was edited is shown to nobody as the truth. */
+export async function isGenuine(run: string, { calls: [call], hash, definition = "" }: Pending): Promise<boolean> {
+  if (!call?.tool || !hash) return false;
+  const { task, tool, arguments: given = {} } = call;
+  return hash === await approvalHash(run, { task, tool, definition, arguments: given });
+}

@@ -51,6 +51,8 @@ export interface Pending {
   readonly layer?: number;
   /** What exactly an approval is for: run, task, definition of the tool, arguments. */
   readonly hash?: string;
+  /** The definition of the tool, as its hash. */
+  readonly definition?: string;
 }
 
 /** A decision, as it is written down: who made it, and what about. */
@@ -67,7 +69,14 @@ export type DecidedBy = "agent" | "human";
 /** Everything that happens to a run. This is what the journal keeps, and what whoever watches a run sees. */
 export type Happening =
   | { readonly kind: "planned"; readonly tasks: readonly Task[]; readonly options?: RunOptions }
-  | { readonly kind: "started"; readonly task: string; readonly attempt: number; readonly effect: Effect }
+  | {
+    readonly kind: "started";
+    readonly task: string;
+    readonly attempt: number;
+    readonly effect: Effect;
+    /** What was sent, where it acts on the world: after a crash somebody has to find out whether it happened. */
+    readonly arguments?: JsonObject;
+  }
   | {
     readonly kind: "done";
     readonly task: string;

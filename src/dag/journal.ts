@@ -2,7 +2,8 @@ import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { createCommitQueue } from "./_commit_queue.ts";
-import type { Happening, RunEvent, RunStatus } from "./event.ts";
+import { eventOf, type EventRow, rowOf, taken, unusable } from "./_rows.ts";
+import type { RunEvent, RunStatus } from "./event.ts";
 import { createFold, type Fold, type RunState, snapshotOf } from "./state.ts";
 
 /** What is kept of a run besides what happens to it. */
@@ -40,14 +41,22 @@ export interface Writer {
   snapshot(state: RunState): Promise<void>;
   /** Told once when another runner has taken over. */
   readonly lost: Promise<AgentCardsError>;
-  /** Gives the lease up. */
+  /** Ends the heartbeat. */
   close(): void;
+  /** Lets others take the run up at once, when it breaks off. */
+  release(): void;
+  /** Says anew what the run needs, after tasks were added. */
+  rehead(head: Pick<RunHead, "fingerprint" | "servers" | "variables">): Promise<void>;
 }
 
 export interface Journal {
   begin(head: RunHead): Writer;
   /** Takes a run that rests, or whose runner is gone, with the first rows to write; undefined when somebody was faster. */
-  take(row: Pick<RunRow, "id" | "epoch">, first: readonly RunEvent[]): Promise<Writer | undefined>;
+  take(
+    row: Pick<RunRow, "id" | "epoch">,
+    first: readonly RunEvent[],
+    summary: JsonObject,
+  ): Promise<Writer | undefined>;
   /** Writes down a decision about a run that rests; false when it does not rest any more. */
   note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[], summary: JsonObject): Promise<boolean>;
   find(id: string): Promise<RunRow | undefined>;
@@ -97,7 +106,9 @@ export function createJournal(database: Promise<Database | undefined>, options: 
 
   /** Keeps the leases; a run that is not ours any more hears of it. */
   async function renew(): Promise<void> {
-    const mine = [...open.values()];
+    // One whose first row is still on the way has nothing to be kept yet.
+    const mine = [...open.values()].filter(({ isWritten }) => isWritten);
+    if (mine.length === 0) return;
     try {
       const db = await ready();
       const kept = await db.query<{ id: string; epoch: number }>(
@@ -115,7 +126,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
 
   function writer(run: string, epoch: number, head?: RunHead): Writer {
     const lost = Promise.withResolvers<AgentCardsError>();
-    const entry: Open = { run, epoch, lose: lost.resolve };
+    const entry: Open = { run, epoch, isWritten: head === undefined, lose: lost.resolve };
     open.set(`${run} ${epoch}`, entry);
     beat ??= setInterval(renew, leaseMs / 3);
     if (head) queue.begin(head, epoch);
@@ -123,8 +134,10 @@ export function createJournal(database: Promise<Database | undefined>, options: 
       run,
       lost: lost.promise,
       append: (event, summary) =>
-        queue.append({ run, epoch, event, ...summary && { summary } }).catch((error) => {
-          const problem = error instanceof AgentCardsError ? error : unwritable(error);
+        queue.append({ run, epoch, event, ...summary && { summary } }).then(() => {
+          entry.isWritten = true;
+        }, (error) => {
+          const problem = error instanceof AgentCardsError ? error : unusable(error);
           lost.resolve(problem);
           throw problem;
         }),
@@ -135,6 +148,22 @@ export function createJournal(database: Promise<Database | undefined>, options: 
            from workflow_run where id = $1 and epoch = $4
            on conflict (run) do update set seq = excluded.seq, state = excluded.state`,
           [run, state.seq, json, epoch],
+        );
+      },
+      release() {
+        ready().then((db) =>
+          db.query(
+            "update workflow_run set lease_until = now() where id = $1 and epoch = $2 and status = 'running'",
+            [run, epoch],
+          )
+        ).catch(() => {
+          // Then the lease runs out by itself.
+        });
+      },
+      async rehead({ fingerprint, servers, variables }) {
+        await (await ready()).query(
+          "update workflow_run set fingerprint = $3, servers = $4, variables = $5 where id = $1 and epoch = $2",
+          [run, epoch, fingerprint, [...servers], [...variables]],
         );
       },
       close() {
@@ -170,10 +199,10 @@ export function createJournal(database: Promise<Database | undefined>, options: 
 
   return {
     begin: (head) => writer(head.id, 1, head),
-    async take({ id, epoch }, first) {
+    async take({ id, epoch }, first, summary) {
       const [won] = await (await ready()).query<{ epoch: number }>(
         `with taken as (
-           update workflow_run set epoch = epoch + 1, status = 'running', updated_at = now(),
+           update workflow_run set epoch = epoch + 1, status = 'running', summary = $5, updated_at = now(),
              lease_until = now() + $4 * interval '1 ms'
            where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
            returning id, epoch
@@ -183,8 +212,12 @@ export function createJournal(database: Promise<Database | undefined>, options: 
            from taken cross join json_to_recordset($3::json)
              as x(seq integer, at float8, kind text, task text, attempt integer, payload text)
          ) select epoch from taken`,
-        [id, epoch, JSON.stringify(first.map(rowOf)), leaseMs],
-      );
+        [id, epoch, JSON.stringify(first.map(rowOf)), leaseMs, JSON.stringify(summary)],
+      ).catch((error) => {
+        // Its runner was alive after all and has written on meanwhile.
+        if (/duplicate key/.test(messageOf(error))) return [];
+        throw error;
+      });
       return won && writer(id, won.epoch);
     },
     async note({ id, epoch }, events, summary) {
@@ -208,7 +241,10 @@ export function createJournal(database: Promise<Database | undefined>, options: 
         [id],
       );
       const fold = createFold(kept && JSON.parse(kept.state));
-      for (const event of await rows(id, fold.state.seq)) fold.add(event);
+      for (const event of await rows(id, fold.state.seq)) {
+        if (event.seq !== fold.state.seq + 1) throw unusable(`row ${fold.state.seq + 1} of ${id} is missing`);
+        fold.add(event);
+      }
       return fold;
     },
     events: (id) => rows(id, 0),
@@ -242,44 +278,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
 interface Open {
   readonly run: string;
   readonly epoch: number;
+  /** Whether the database knows of it. */
+  isWritten: boolean;
   lose(reason: AgentCardsError): void;
-}
-
-interface EventRow {
-  readonly seq: number;
-  readonly at: number;
-  readonly kind: string;
-  readonly task: string | null;
-  readonly attempt: number | null;
-  readonly payload: string;
-}
-
-/** An event as a row: what one would look for in columns of its own, the rest as JSON. */
-export function rowOf(event: RunEvent): EventRow {
-  const { seq, at, kind, ...rest } = event;
-  const { task = null, attempt = null, ...payload } = rest as { task?: string; attempt?: number };
-  return { seq, at, kind, task, attempt, payload: JSON.stringify(payload) };
-}
-
-function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent {
-  return {
-    seq,
-    at,
-    kind,
-    ...task !== null && { task },
-    ...attempt !== null && { attempt },
-    ...JSON.parse(payload),
-  } as unknown as Happening & { seq: number; at: number };
-}
-
-/** The error of a runner that another one has replaced. */
-export function taken(run: string): AgentCardsError {
-  return new AgentCardsError("RUN_TAKEN", `Another runner has taken over ${run}; this one stopped`);
-}
-
-function unwritable(cause: unknown): AgentCardsError {
-  return new AgentCardsError("DB_UNUSABLE", `The journal cannot be written: ${messageOf(cause)}`, {
-    cause,
-    hint: "The run stopped where it was. Once the database works again, go on with it by its id.",
-  });
 }

@@ -8,6 +8,7 @@ export interface Held extends WaitingCall {
   readonly why: string;
   /** What exactly an approval would be for. */
   readonly hash?: string;
+  readonly definition?: string;
 }
 
 export interface Waiting {
@@ -40,8 +41,9 @@ export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): 
     if (!first) continue;
     // An approval is for one call; the others get their turn after it.
     const shown = reason === "approval" ? [first] : calls;
-    const bare = shown.map(({ reason: _, why: _why, hash: _hash, ...call }) => call);
-    return made(reason, { why: first.why, calls: bare, ...first.hash && { hash: first.hash } });
+    const bare = shown.map(({ reason: _, why: _why, hash: _hash, definition: _definition, ...call }) => call);
+    const { why, hash, definition } = first;
+    return made(reason, { why, calls: bare, ...hash && { hash }, ...definition && { definition } });
   }
   if (stopped !== undefined) return made("waiting", { why: stopped, calls: [] });
   const after = state.options.pause_after?.filter((id) => isEnded(state, id) && !state.passed.has(id)) ?? [];
@@ -52,14 +54,16 @@ export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): 
   return made("layer", { why: `layer ${layer + 1} of ${layers} is finished`, calls: [], layer });
 }
 
-function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" | "layer">): Pending {
+function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" | "definition" | "layer">): Pending {
   const isForHuman = reason === "approval" || reason === "question";
   return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
 }
 
-function callOf({ plan }: RunState, id: string): WaitingCall {
+function callOf({ plan, tasks }: RunState, id: string): WaitingCall {
   const task = plan.find((candidate) => candidate.id === id);
-  if (task?.type === "tool") return { task: id, tool: task.tool, arguments: task.arguments };
+  if (task?.type === "tool") {
+    return { task: id, tool: task.tool, arguments: tasks.get(id)?.sent ?? task.arguments };
+  }
   return task ? { task: id, code: task.code } : { task: id };
 }
 

@@ -39,6 +39,7 @@ const codeTask = z.strictObject({
 
 /** How many problems one error names; the rest is counted. */
 const SHOWN_PROBLEMS = 20;
+const SHOWN_OF_A_TASK = 5;
 
 /** Tasks as they were sent become a frozen plan, or one error that names every problem. */
 export function plan(given: unknown, options: PlanOptions): Plan {
@@ -52,10 +53,11 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   }
   const problems: string[] = [];
   const tasks = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
-  problems.push(...repeated(tasks));
-  for (const task of tasks) problems.push(...options.check(task).map(named(task.id)));
+  const add = (more: readonly string[]) => more.forEach((problem) => problems.push(problem));
+  add(repeated(tasks));
+  for (const task of tasks) add(options.check(task).map(named(task.id)));
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
-  problems.push(...tasks.flatMap((task) => danglingIn(task, places)));
+  for (const task of tasks) add(danglingIn(task, places, problems.length < SHOWN_PROBLEMS));
   const needs = tasks.map(({ depends_on }) => depends_on.flatMap((id) => places.get(id) ?? []));
   const order = sorted(needs);
   if (order.length < tasks.length) problems.push(`they wait for each other: ${cycle(tasks, needs, order).join(" → ")}`);
@@ -79,8 +81,11 @@ function readTask(entry: unknown, place: number, problems: string[]): Task | und
   const schema = raw?.type === "code_execution" ? codeTask : toolTask;
   const parsed = schema.safeParse(entry);
   if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${oneLine(message, 200)}`);
-    problems.push(`${label}: ${wrong.join(", ")}`);
+    const { issues } = parsed.error;
+    const wrong = issues.slice(0, SHOWN_OF_A_TASK)
+      .map(({ path, message }) => `${path.join(".") || "it"}: ${oneLine(message, 200)}`);
+    const more = issues.length > SHOWN_OF_A_TASK ? `, and ${issues.length - SHOWN_OF_A_TASK} more` : "";
+    problems.push(`${label}: ${wrong.join(", ")}${more}`);
     return;
   }
   const { id, depends_on = [] } = parsed.data;
@@ -113,11 +118,11 @@ function repeated(tasks: readonly Task[]): string[] {
     .map(([id, same]) => `${same.length} tasks are called ${id}`);
 }
 
-function danglingIn(task: Task, places: ReadonlyMap<string, number>): string[] {
+function danglingIn(task: Task, places: ReadonlyMap<string, number>, isShown: boolean): string[] {
   return task.depends_on.flatMap((id) => {
     if (id === task.id) return [`task ${id} waits for itself`];
     if (places.has(id)) return [];
-    const near = places.size <= 1_000 ? nearest(id, places.keys(), 1)[0] : undefined;
+    const near = isShown && places.size <= 1_000 ? nearest(id, places.keys(), 1)[0] : undefined;
     return [`task ${task.id} waits for ${oneLine(id, 64)}, which is not there${near ? `; did you mean ${near}?` : ""}`];
   });
 }
@@ -154,7 +159,6 @@ function cycle(tasks: readonly Task[], needs: readonly (readonly number[])[], or
 }
 
 function placed(tasks: readonly Task[], needs: readonly (readonly number[])[], order: readonly number[]): Plan {
-  const position = new Map(order.map((place, i) => [place, i]));
   const neededBy = reversed(needs);
   const layer = new Array<number>(tasks.length).fill(0);
   const height = new Array<number>(tasks.length).fill(1);
@@ -162,11 +166,8 @@ function placed(tasks: readonly Task[], needs: readonly (readonly number[])[], o
   for (const place of order.toReversed()) {
     for (const next of neededBy[place]!) height[place] = Math.max(height[place]!, height[next]! + 1);
   }
-  const at = (places: readonly number[]) => places.map((place) => position.get(place)!);
   const planned = order.map((place): PlannedTask => ({
     task: tasks[place]!,
-    needs: at(needs[place]!),
-    neededBy: at(neededBy[place]!),
     layer: layer[place]!,
     height: height[place]!,
   }));

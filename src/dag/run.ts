@@ -47,6 +47,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
   function breakOff(error: unknown): void {
     if (isOver) return;
     close();
+    writer.release();
     for (const { controller } of inFlight.values()) controller.abort();
     stream.end(error);
   }
@@ -97,16 +98,23 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     try {
       const filling = fillIn((task.type === "tool" ? task.arguments : task.context) ?? {}, state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
+      signal.throwIfAborted();
       const needsWord = options.pause === "effects" || (task.type === "tool" && ports.isGuarded(task));
       result = needsWord ? await gate(node, input, signal) : "go";
       if (result === "go") {
-        const written = emit({ kind: "started", task: id, attempt, effect: node.effect });
+        const isActing = node.effect === "effectful";
+        const written = emit({
+          kind: "started",
+          task: id,
+          attempt,
+          effect: node.effect,
+          ...isActing && task.type === "tool" && sentArguments(input),
+        });
         // What acts on the world goes out only once it is certain that a crash will not forget it.
-        if (node.effect === "effectful") await written;
-        if (signal.aborted) throw new AgentCardsError("CANCELLED", stopped?.why ?? "the run was stopped");
-        flight.isSent = true;
+        if (isActing) await written;
+        signal.throwIfAborted();
         began = performance.now();
-        result = await send(task, input, { attempt, signal });
+        result = await send(task, input, { signal, onSent: () => flight.isSent = true });
       }
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };
@@ -122,6 +130,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     const timed = task.timeout_ms === undefined ? how : { ...how, timeoutMs: task.timeout_ms };
     if (task.type === "tool") return await ports.callTool(task, input, timed);
     const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
+    how.onSent();
     return await ports.runCode(task, { deps, context: input }, timed);
   }
 
@@ -192,7 +201,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
   }
 
   function stop(kind: StopKind, why: string): void {
-    if (isOver || (stopped && isGentle(kind))) return;
+    if (isOver || (stopped && (isGentle(kind) || !isGentle(stopped.kind)))) return;
     stopped = { kind, why };
     for (const timer of retrying) clearTimeout(timer);
     retrying.clear();
@@ -247,6 +256,8 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     decide,
     hold: (why) => stop("hold", why),
     leave: () => stop("leave", "its engine stopped"),
+    abandon: () =>
+      breakOff(new AgentCardsError("ENGINE_BUSY", "The engine stopped; the next one goes on with the run")),
   };
 }
 
@@ -255,6 +266,13 @@ type StopKind = "abort" | "timeout" | "hold" | "leave";
 /** Whether what acts on the world may come to its end. */
 function isGentle(kind: StopKind): boolean {
   return kind === "hold" || kind === "leave";
+}
+
+/** Long arguments would double the journal; whoever has to decide about the call sees the task's own then. */
+const KEPT_ARGUMENTS = 32_768;
+
+function sentArguments(args: JsonObject): { arguments?: JsonObject } {
+  return JSON.stringify(args).length <= KEPT_ARGUMENTS ? { arguments: args } : {};
 }
 
 interface Flight {

@@ -3,6 +3,7 @@ import type { Effect } from "../model/tool.ts";
 import type { Dependency, LoadStored } from "./_inputs.ts";
 import type { DecidedBy, Decision, Output, RunEvent } from "./event.ts";
 import type { Writer } from "./journal.ts";
+import type { Approvable } from "./approval.ts";
 import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";
 import type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
@@ -18,10 +19,11 @@ export type TaskResult =
   };
 
 export interface CallOptions {
-  readonly attempt: number;
   /** The task's own time, where it has one. */
   readonly timeoutMs?: number;
   readonly signal: AbortSignal;
+  /** To be told once the call has really gone out: what was given up before that has not happened. */
+  onSent(): void;
 }
 
 /** What a run needs from outside. */
@@ -38,7 +40,7 @@ export interface RunPorts {
   /** Whether a call may have to be allowed by a human. */
   isGuarded(task: ToolTask): boolean;
   /** Why a human must allow a call, and what exactly the human would allow. */
-  approvalFor(task: ToolTask, args: JsonObject): Promise<{ why: string; hash: string } | undefined>;
+  approvalFor(task: ToolTask, args: JsonObject): Promise<Approvable | undefined>;
   /** Puts the question to a human who is there; undefined when none is. */
   askHuman(call: Held, signal: AbortSignal): Promise<"approve" | "reject" | undefined>;
   load: LoadStored;
@@ -63,4 +65,6 @@ export interface Run {
   hold(why: string): void;
   /** As `hold`, but without a word in the journal: the next engine goes on. */
   leave(): void;
+  /** Writes nothing more at all, whatever becomes of what is under way. */
+  abandon(): void;
 }

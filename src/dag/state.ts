@@ -1,4 +1,4 @@
-import { deepFreeze, type Json, type JsonObject } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import type {
   DecidedBy,
   Decision,
@@ -21,6 +21,8 @@ export interface TaskState {
   readonly ms: number;
   readonly bytes: number;
   readonly effectful?: boolean;
+  /** The arguments of a call that acts on the world, as they went out; kept until it has an end. */
+  readonly sent?: JsonObject;
   readonly output?: Output;
   readonly error?: string;
 }
@@ -156,12 +158,19 @@ function reduce(state: Mutable, event: RunEvent): void {
         attempt: event.attempt,
         began: at,
         effectful: event.effect === "effectful",
+        sent: event.arguments,
       });
       // An approval is good for one call.
       state.approvals.delete(event.task);
       return;
     case "done":
-      settle(event.task, "success", { ms: event.ms, bytes: event.bytes, output: event.output, error: undefined });
+      settle(event.task, "success", {
+        ms: event.ms,
+        bytes: event.bytes,
+        output: event.output,
+        error: undefined,
+        sent: undefined,
+      });
       if (event.state) state.workflow.context = merged(state.workflow.context, event.state);
       return;
     case "failed":
@@ -262,13 +271,6 @@ function revive(snapshot: Json): Mutable {
     released: new Set(released),
     passed: new Set(passed),
   };
-}
-
-/** The state that a list of happenings leads to, frozen. */
-export function fold(events: Iterable<RunEvent>): RunState {
-  const folding = createFold();
-  for (const event of events) folding.add(event);
-  return deepFreeze(folding.state);
 }
 
 /** Lets happenings happen: each gets its place and time and is read by the fold. */

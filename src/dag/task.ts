@@ -30,9 +30,6 @@ export type Task = ToolTask | CodeTask;
 /** A task with its place in the plan. */
 export interface PlannedTask {
   readonly task: Task;
-  /** The places of the tasks it waits for, and of those that wait for it. */
-  readonly needs: readonly number[];
-  readonly neededBy: readonly number[];
   /** How many tasks must come one after another before it. */
   readonly layer: number;
   /** How many tasks come one after another from it on: the longest path goes first. */

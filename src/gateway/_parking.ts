@@ -17,7 +17,7 @@ interface Parked {
   readonly next: () => Promise<Question>;
   readonly call: string;
   readonly expire: ReturnType<typeof setTimeout>;
-  abort(): void;
+  abort(reason?: unknown): void;
 }
 
 export interface ParkingRun {
@@ -74,7 +74,7 @@ export function createParking() {
         }
         parked.delete(state);
         clearTimeout(found.expire);
-        controller.signal.addEventListener("abort", found.abort);
+        controller.signal.addEventListener("abort", () => found.abort(controller.signal.reason));
         const responses = params.inputResponses as Message | undefined;
         found.question.answer((responses?.question as Message) ?? { action: "cancel" });
         return await settle(found);
@@ -94,7 +94,7 @@ export function createParking() {
         return questions.shift()!;
       };
       const outcome = start(canAsk ? ask : undefined);
-      return await settle({ outcome, next, call, abort: () => controller.abort() });
+      return await settle({ outcome, next, call, abort: (reason) => controller.abort(reason) });
     },
     close() {
       for (const { expire, abort } of parked.values()) {

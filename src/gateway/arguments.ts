@@ -10,6 +10,9 @@ export type ArgumentCheck = (tool: Pick<Tool, "hash" | "inputSchema">, args: Jso
 const MAX_SCHEMAS = 500;
 const MAX_DEPTH = 48;
 const SHOWN_PROBLEMS = 5;
+/** How many of the validator's errors are looked at, and how large a schema may be once its references are filled in. */
+const READ_ERRORS = 200;
+const MAX_UNFOLDED = 20_000;
 /**
  * Left to the server: a foreign expression can take for ever, and so can comparing each item of a list with every
  * other. An `$id` would be a name in a space that all schemas share.
@@ -45,6 +48,7 @@ export async function loadArgumentCheck(): Promise<ArgumentCheck> {
   function tryCompile(schema: JsonObject): ValidateFunction | null {
     if (jsonDepth(encoder.encode(JSON.stringify(schema)), MAX_DEPTH) > MAX_DEPTH) return null;
     const safe = withoutHazards(schema) as JsonObject;
+    if (unfolded(safe) > MAX_UNFOLDED) return null;
     try {
       return ajv.compile(safe);
     } catch {
@@ -82,13 +86,48 @@ function withoutHazards(schema: unknown, areNames = false): unknown {
 
 const NAMED = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 
+/**
+ * How many parts a schema has with its references filled in; Infinity when it contains itself. A few lines that refer to
+ * each other twice each would keep the validator busy for ever.
+ */
+function unfolded(root: JsonObject): number {
+  const known = new Map<unknown, number>();
+  const open = new Set<unknown>();
+  const count = (node: unknown): number => {
+    if (typeof node !== "object" || node === null) return 0;
+    if (open.has(node)) return Infinity;
+    const before = known.get(node);
+    if (before !== undefined) return before;
+    open.add(node);
+    let sum = 1;
+    for (const [key, value] of Object.entries(node)) {
+      if (key === "$defs" || key === "definitions") continue;
+      sum += key === "$ref" || key === "$dynamicRef" ? count(target(root, value)) : count(value);
+    }
+    open.delete(node);
+    known.set(node, sum);
+    return sum;
+  };
+  return count(root);
+}
+
+function target(root: JsonObject, reference: unknown): unknown {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  return at(root, decodeURIComponent(reference.slice(1)));
+}
+
 /** Says each problem once, those left out that a reference may still solve. */
-function problems(errors: readonly ErrorObject[], args: JsonObject): string[] {
-  const isOpen = (error: ErrorObject) => hasReference(at(args, error.instancePath));
+function problems(all: readonly ErrorObject[], args: JsonObject): string[] {
+  const places = new Map<string, boolean>();
+  const isOpen = ({ instancePath }: ErrorObject) =>
+    places.getOrInsertComputed(instancePath, () => referencesIn(at(args, instancePath)).length > 0);
+  const isChoice = ({ keyword }: ErrorObject) => /anyOf|oneOf|not|if$/.test(keyword);
+  // What the validator says of a choice comes after what it says of its forms: those are looked at first and last.
+  const errors = all.length <= READ_ERRORS ? all : [...all.slice(0, READ_ERRORS / 2), ...all.slice(-READ_ERRORS / 2)];
   // Where one of several forms must fit, a reference below may make another form fit.
-  const choices = errors.filter((error) => /anyOf|oneOf|not|if$/.test(error.keyword) && isOpen(error));
+  const choices = [...new Set(errors.filter((error) => isChoice(error) && isOpen(error)).map((one) => one.schemaPath))];
   const said = errors.filter((error) =>
-    !choices.some(({ schemaPath }) => error.schemaPath.startsWith(schemaPath)) &&
+    !choices.some((schemaPath) => error.schemaPath.startsWith(schemaPath)) &&
     (SHAPE.has(error.keyword) ? isObject(at(args, error.instancePath)) : !isOpen(error))
   ).map((error) => describeError(error));
   return [...new Set(said)].slice(0, SHOWN_PROBLEMS);
@@ -96,10 +135,6 @@ function problems(errors: readonly ErrorObject[], args: JsonObject): string[] {
 
 /** What a value that is written out has or has not, whatever its parts turn out to be. */
 const SHAPE = new Set(["required", "additionalProperties", "unevaluatedProperties", "dependentRequired"]);
-
-function hasReference(value: unknown): boolean {
-  return referencesIn(value).length > 0;
-}
 
 function at(args: JsonObject, pointer: string): unknown {
   let here: unknown = args;

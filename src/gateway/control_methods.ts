@@ -172,7 +172,9 @@ async function countRuns({ database, workflows }: ControlContext["gateway"]): Pr
   if ("problem" in await database()) return { running: 0, paused: 0, approvals: 0 };
   const open = await workflows.journal.list({ status: ["running", "paused"] });
   const running = open.filter(({ status, isHeld }) => status === "running" && isHeld).length;
-  const approvals = open.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
+  const approvals = open.filter(({ status, summary }) =>
+    status === "paused" && isObject(summary.pending) && summary.pending.reason === "approval"
+  );
   return { running, paused: open.length - running, approvals: approvals.length };
 }
 

@@ -30,6 +30,14 @@ export interface ToolAddress {
   readonly name: string;
 }
 
+/** One request to a server. */
+export interface ServerCall {
+  readonly server: string;
+  readonly request: Record<string, unknown>;
+  readonly timeoutMs?: number;
+  readonly onSent?: () => void;
+}
+
 const CALL_TIMEOUT_MS = 10 * 60_000;
 
 /** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
@@ -56,7 +64,7 @@ export function denied(id: string, pattern: string): AgentCardsError {
 /** Puts a call to its server, starting it when needed; questions that come back go to whoever called. */
 export async function callServer(
   session: Session,
-  { server, request, timeoutMs }: { server: string; request: Record<string, unknown>; timeoutMs?: number },
+  { server, request, timeoutMs, onSent }: ServerCall,
   caller: Caller,
 ): Promise<Reply> {
   const callers = session.callers(server);
@@ -67,6 +75,7 @@ export async function callServer(
         timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
         signal: caller.signal,
         ...caller.progress && { onProgress: caller.progress },
+        ...onSent && { onSent },
       });
     const reply = await send(request);
     return isQuestion(reply) ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more })) : reply;

@@ -2,6 +2,8 @@ import type { z } from "../../deps.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { nearest } from "../model/text.ts";
 
+const SHOWN_PROBLEMS = 10;
+
 /** Checks what an agent sent; the error names every field that is wrong and what it should be. */
 export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.infer<T> {
   const parsed = schema.safeParse(input);
@@ -25,7 +27,10 @@ export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.
   });
   const [first] = parsed.error.issues;
   const known = fieldsAt(schema, first?.code === "unrecognized_keys" ? first.path : []);
-  throw new AgentCardsError("INPUT_INVALID", problems.join("; "), { hint: `Known fields: ${known.join(", ")}.` });
+  const more = problems.length > SHOWN_PROBLEMS ? `; and ${problems.length - SHOWN_PROBLEMS} more` : "";
+  throw new AgentCardsError("INPUT_INVALID", problems.slice(0, SHOWN_PROBLEMS).join("; ") + more, {
+    hint: `Known fields: ${known.join(", ")}.`,
+  });
 }
 
 /** The names of the fields that an object may have at a place in the input. */

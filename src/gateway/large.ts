@@ -1,8 +1,8 @@
 import type { LargeMessage } from "../mcp/connect_stdio.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
-import type { Json, Step } from "../model/json.ts";
-import type { LargeReply, LargeRequest, PartRequest } from "./large_worker.ts";
+import type { Json } from "../model/json.ts";
+import type { LargeReply, LargeRequest, PartRequest, Place } from "./large_worker.ts";
 import { newHandle, type ResultStore } from "./results.ts";
 
 /** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
@@ -10,8 +10,8 @@ export interface LargeFrames {
   parse(frame: Uint8Array, options: { calls: readonly string[]; answerTokens: number }): Promise<LargeMessage>;
   /** A part of a stored result, as text. */
   readPart(path: string, options: PartRequest["options"]): Promise<string>;
-  /** The value at a place in a stored result; `named` is how it was asked for. */
-  readValue(path: string, steps: readonly Step[], named: string): Promise<Json>;
+  /** The values at places in a stored result. */
+  readValues(path: string, places: readonly Place[]): Promise<Json[]>;
   close(): void;
 }
 
@@ -75,7 +75,7 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
       return { kind: "shaped", id, large };
     },
     readPart,
-    readValue: async (path, steps, named) => JSON.parse(await readPart(path, { steps, named })),
+    readValues: async (path, places) => JSON.parse(await readPart(path, { places })),
     close() {
       worker?.terminate();
     },

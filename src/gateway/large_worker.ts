@@ -17,11 +17,17 @@ export interface LargeRequest {
   readonly secrets: readonly string[];
 }
 
+/** A place in a stored result, and how it was asked for. */
+export interface Place {
+  readonly steps: readonly Step[];
+  readonly named: string;
+}
+
 /** Asks for a part of a stored result. */
 export interface PartRequest {
   readonly id: number;
   readonly path: string;
-  readonly options: { path?: string; offset?: number; limit?: number } | { steps: readonly Step[]; named: string };
+  readonly options: { path?: string; offset?: number; limit?: number } | { places: readonly Place[] };
 }
 
 export type LargeReply =
@@ -72,12 +78,12 @@ async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
 /** A part of a stored result, as text. */
 async function readPart({ path, options }: PartRequest): Promise<string> {
   const whole: unknown = JSON.parse(await Deno.readTextFile(path));
-  if ("steps" in options) return JSON.stringify(stepInto(whole, options));
+  if ("places" in options) return JSON.stringify(options.places.map((place) => stepInto(whole, place)));
   const part = slice(whole, options);
   return typeof part === "string" ? part : JSON.stringify(part);
 }
 
-function stepInto(whole: unknown, { steps, named }: { steps: readonly Step[]; named: string }): unknown {
+function stepInto(whole: unknown, { steps, named }: Place): unknown {
   const found = follow(whole, steps);
   if ("value" in found) return found.value;
   throw new AgentCardsError("REFERENCE_INVALID", `${named} leads nowhere: what is there ${found.there}`);

@@ -7,7 +7,10 @@ import { cut } from "../model/text.ts";
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
-  write(stored: { handle: string; tool: string; json: string }): Promise<void>;
+  /** Puts a value aside; what belongs to a run stays as long as the run is not over. */
+  write(stored: { handle: string; tool: string; json: string; run?: string }): Promise<void>;
+  /** Says that a stored value belongs to a run. */
+  keepFor(run: string, handle: string): Promise<void>;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
   /** The stored value, or what `load` makes of its file. */
@@ -34,32 +37,39 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
          select handle from (
            select handle, expires_at, sum(bytes) over (order by created_at desc, handle) as total from result_handle
          ) as held where total > $1 or expires_at < now()
-       ) returning handle`,
+       ) and (run is null or run not in (select id from workflow_run where status in ('running', 'paused')))
+       returning handle`,
       [limits.results_bytes],
     );
     for (const { handle } of gone) await Deno.remove(`${directory}/${handle}`).catch(() => {});
   }
 
-  function register({ handle, tool, bytes }: { handle: string; tool: string; bytes: number }): void {
-    database.then(async (db) => {
-      if (!db) return;
-      await db.query(
-        "insert into result_handle (handle, tool, bytes, expires_at) values ($1, $2, $3, now() + $4 * interval '1 ms')",
-        [handle, tool, bytes, limits.results_age],
-      );
-      await sweep(db);
-    }).catch(() => {
-      // The file is there; without its row it only lives until the folder is cleaned.
-    });
+  async function note({ handle, tool, bytes, run }: Noted): Promise<void> {
+    const db = await database;
+    if (!db) return;
+    await db.query(
+      `insert into result_handle (handle, tool, bytes, expires_at, run)
+       values ($1, $2, $3, now() + $4 * interval '1 ms', $5)
+       on conflict (handle) do update set run = coalesce(excluded.run, result_handle.run),
+         bytes = greatest(excluded.bytes, result_handle.bytes)`,
+      [handle, tool, bytes, limits.results_age, run ?? null],
+    );
+    await sweep(db);
   }
+
+  /** Nobody waits for it. Without its row, a file only lives until the folder is cleaned. */
+  const register = (noted: Noted) => void note(noted).catch(() => {});
 
   return {
     directory,
     register,
-    async write({ handle, tool, json }) {
+    async write({ handle, tool, json, run }) {
       await Deno.writeTextFile(`${directory}/${handle}`, json, { mode: 0o600 });
-      register({ handle, tool, bytes: json.length });
+      const noted = { handle, tool, bytes: json.length };
+      if (run === undefined) register(noted);
+      else await note({ ...noted, run });
     },
+    keepFor: async (run, handle) => await note({ handle, tool: "", bytes: 0, run }),
     async read(handle, load = parseFile) {
       const gone = () =>
         new AgentCardsError("RESULT_GONE", `There is no stored result "${cut(handle, 40)}"`, {
@@ -74,6 +84,13 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
       }
     },
   };
+}
+
+interface Noted {
+  readonly handle: string;
+  readonly tool: string;
+  readonly bytes: number;
+  readonly run?: string;
 }
 
 async function parseFile(path: string): Promise<unknown> {

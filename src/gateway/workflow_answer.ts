@@ -1,34 +1,36 @@
 import type { Pending, WaitingCall } from "../dag/event.ts";
 import { ranMs, type RunState, type TaskState } from "../dag/state.ts";
-import type { Json, JsonObject } from "../model/json.ts";
+import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { outlined } from "./answer.ts";
-import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
 import type { RunView } from "./workflow_live.ts";
 
 const SHOWN_TASKS = 100;
+const SHOWN_CALLS = 10;
 const SHOWN_ARGUMENTS = 3_000;
+const SHOWN_OF_A_HANDLE = 200;
 
 /** What comes back of a run: the results at its ends in full, everything else as a line. */
 export async function workflowAnswer({ id, state }: RunView, session: Session): Promise<JsonObject> {
   const all = [...state.tasks.values()];
   const wanted = wantedOf(state).filter((task) => task.status === "success");
-  const { results, characters } = await resultsOf(wanted, session);
+  const results = await resultsOf({ id, state }, wanted, session);
   const bytes = all.reduce((sum, task) => sum + task.bytes, 0);
   const shown = all.length <= SHOWN_TASKS
     ? all
     : all.toSorted((a, b) => Number(a.status === "success") - Number(b.status === "success")).slice(0, SHOWN_TASKS);
+  const errorLength = Math.max(80, Math.floor(10_000 / Math.max(20, shown.length)));
   return {
     status: state.status,
     workflow_id: id,
     results,
-    tasks: shown.map(lineOf),
+    tasks: shown.map((task) => lineOf(task, errorLength)),
     ...all.length > shown.length && { tasks_omitted: all.length - shown.length },
     ...Object.keys(state.workflow.context).length > 0 && { state: state.workflow.context },
     ...state.pending && { pending: pendingText(id, state.pending) },
     ...state.error !== undefined && { error: state.error },
-    stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(characters)) },
+    stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
   };
 }
 
@@ -39,62 +41,87 @@ function wantedOf({ plan, options, tasks }: RunState): TaskState[] {
   return ids.flatMap((id) => tasks.get(id) ?? []);
 }
 
-/** Values within what an agent can read; the largest are put aside first. */
-async function resultsOf(wanted: readonly TaskState[], session: Session) {
-  let room = session.config.limits.answer_tokens * 4 - wanted.reduce((sum, { bytes }) => sum + Math.min(bytes, 400), 0);
-  const entries = new Map<string, Json>();
-  let characters = 0;
-  for (const { id, output, bytes } of wanted.toSorted((a, b) => a.bytes - b.bytes)) {
-    if (!output) continue;
-    const isInline = output.kind === "value" && (bytes <= 400 || bytes <= room);
-    const value = isInline ? output.value : await handleFor(output, bytes, session);
-    const size = isInline ? bytes : JSON.stringify(value).length;
-    room -= size;
-    characters += size;
-    entries.set(id, value);
+/**
+ * Values within what an agent can read, the small ones first. What does not fit is put aside: a few each under a handle of
+ * its own, many all together under one.
+ */
+async function resultsOf({ id, state }: RunView, wanted: readonly TaskState[], session: Session): Promise<JsonObject> {
+  let room = session.config.limits.answer_tokens * 4;
+  const inline = new Map<string, Json>();
+  const large: TaskState[] = [];
+  for (const task of wanted.toSorted((a, b) => a.bytes - b.bytes)) {
+    const { output, bytes } = task;
+    const size = output?.kind === "value" ? bytes : SHOWN_OF_A_HANDLE * 3;
+    if (output?.kind === "value" && size <= room) inline.set(task.id, output.value);
+    else if (output) large.push(task);
+    room -= output?.kind === "value" && size > room ? 0 : size;
   }
+  const isFew = large.length <= SHOWN_CALLS;
+  const handles = new Map<string, Json>();
+  if (isFew) {
+    for (const task of large) handles.set(task.id, await handleFor(`${id} ${task.id} ${task.attempt}`, task, session));
+  }
+  const results = Object.fromEntries(wanted.flatMap((task) => {
+    const value = inline.get(task.id) ?? handles.get(task.id);
+    return value === undefined ? [] : [[task.id, value]];
+  }));
+  if (isFew) return results;
+  const rest = Object.fromEntries(
+    large.map((task) => [task.id, task.output!.kind === "value" ? task.output!.value : task.output!]),
+  );
+  const stored = await putAside(`${id} ${state.seq}`, rest as unknown as JsonObject, session);
   return {
-    results: Object.fromEntries(wanted.flatMap(({ id }) => entries.has(id) ? [[id, entries.get(id)!]] : [])),
-    characters,
+    ...results,
+    [`${large.length} more`]: { ...stored, ids: cut(large.map((task) => task.id).join(", "), 400) },
   };
 }
 
-async function handleFor(output: NonNullable<TaskState["output"]>, bytes: number, session: Session): Promise<Json> {
-  if (output.kind === "stored") {
-    const { handle, steps, shape, preview } = output;
-    return { handle, ...steps.length > 0 && { path: steps.join(".") }, bytes, shape, preview };
-  }
-  const handle = newHandle();
-  const { json, shape, preview } = outlined(output.value);
-  await session.shared.results.write({ handle, tool: "workflow", json });
-  return { handle, bytes, shape, preview };
+async function handleFor(name: string, { output, bytes }: TaskState, session: Session): Promise<Json> {
+  if (output?.kind !== "stored") return await putAside(name, output?.value ?? null, session);
+  const { handle, steps, shape, preview } = output;
+  return { handle, ...steps.length > 0 && { path: steps.join(".") }, bytes, ...shortened({ shape, preview }) };
 }
 
-function lineOf({ id, status, ms, bytes, error }: TaskState): JsonObject {
-  return { id, status, ms: Math.round(ms), bytes, error: error === undefined ? null : oneLine(error, 500) };
+/** Puts a value aside under a handle that is always the same for it: asking twice makes no second file. */
+async function putAside(name: string, value: Json, session: Session): Promise<JsonObject> {
+  const handle = `r_${(await sha256(name)).slice(0, 16)}`;
+  const { json, shape, preview } = outlined(value);
+  await session.shared.results.write({ handle, tool: "workflow", json });
+  return { handle, bytes: json.length, ...shortened({ shape, preview }) };
+}
+
+const shortened = ({ shape, preview }: { shape: string; preview: string }) => ({
+  shape: cut(shape, SHOWN_OF_A_HANDLE),
+  preview: cut(preview, SHOWN_OF_A_HANDLE),
+});
+
+function lineOf({ id, status, ms, bytes, error }: TaskState, errorLength: number): JsonObject {
+  return { id, status, ms: Math.round(ms), bytes, error: error === undefined ? null : oneLine(error, errorLength) };
 }
 
 /** What the run waits for, in the words of the tools that can decide it. */
 export function pendingText(id: string, { reason, for: whom, why, calls, choices }: Pending): JsonObject {
   const [first, ...others] = calls;
+  const also = others.slice(0, SHOWN_CALLS).map((call) => ({ task: call.task, ...callText(call, 300) }));
   return {
     reason,
     for: whom,
     why,
-    ...first && { task: first.task, ...callText(first) },
-    ...others.length > 0 && { also: others.map(({ task, ...call }) => ({ task, ...callText({ task, ...call }) })) },
+    ...first && { task: first.task, ...callText(first, SHOWN_ARGUMENTS) },
+    ...also.length > 0 && { also },
+    ...others.length > also.length && { more: others.length - also.length },
     choices: [...choices],
     ...reason === "approval" && { how: `a human decides: agentcards approve ${id}, or reject` },
     ...reason === "question" && { how: "a human has to answer it: continue from a client that can ask" },
   };
 }
 
-function callText({ tool, arguments: given, code }: WaitingCall): JsonObject {
+function callText({ tool, arguments: given, code }: WaitingCall, length: number): JsonObject {
   if (tool !== undefined) {
     const json = JSON.stringify(given ?? {});
-    return { call: { tool, arguments: json.length > SHOWN_ARGUMENTS ? cut(json, SHOWN_ARGUMENTS) : given ?? {} } };
+    return { call: { tool, arguments: json.length > length ? cut(json, length) : given ?? {} } };
   }
-  return code === undefined ? {} : { call: { code: cut(code, SHOWN_ARGUMENTS) } };
+  return code === undefined ? {} : { call: { code: cut(code, length) } };
 }
 
 export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequential_ms", number>>;

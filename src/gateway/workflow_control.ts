@@ -1,3 +1,4 @@
+import { isGenuine } from "../dag/approval.ts";
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
 import type { RunRow } from "../dag/journal.ts";
 import { ranMs, type RunState } from "../dag/state.ts";
@@ -96,7 +97,8 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     const { journal } = (await session).workflows;
     const paused = await journal.list({ status: ["paused"] });
     const waiting = paused.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
-    return (await Promise.all(waiting.map(async (row) => approvalOf(row, (await journal.open(row.id)).state)))).flat();
+    return (await Promise.all(waiting.map(async (row) => await approvalOf(row, (await journal.open(row.id)).state))))
+      .flat();
   }],
 ];
 
@@ -120,7 +122,7 @@ async function found(session: WorkSession, id: unknown): Promise<RunRow> {
 function reportOf(row: RunRow, state?: RunState): RunReport {
   const { id, name, cwd, created, updated, summary } = row;
   const isWaiting = isResting(row);
-  const pending = state && (isWaiting ? restingState(state) : state).pending;
+  const pending = state && (isWaiting ? restingState(state, row) : state).pending;
   const all = state ? [...state.tasks.values()] : [];
   return {
     id,
@@ -160,9 +162,10 @@ function tasksOf({ plan, tasks }: RunState): TaskReport[] {
   });
 }
 
-function approvalOf({ id, cwd, updated }: RunRow, { pending }: RunState): ApprovalReport[] {
+async function approvalOf({ id, cwd, updated }: RunRow, { pending }: RunState): Promise<ApprovalReport[]> {
   const call = pending?.calls[0];
-  if (pending?.reason !== "approval" || !call || !pending.hash) return [];
+  // What is not what the hash is of is not shown as if it were.
+  if (pending?.reason !== "approval" || !call || !pending.hash || !await isGenuine(id, pending)) return [];
   return [{
     id,
     cwd,

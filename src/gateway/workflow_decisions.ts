@@ -52,7 +52,7 @@ function approval(request: Request, by: DecidedBy, { pending, tasks }: RunState)
   const call = pending?.reason === "approval" ? pending.calls[0] : undefined;
   if (!pending?.hash || !call) throw unfit(request, "no call waits for approval");
   if (by !== "human") throw onlyHumans(request.workflow_id);
-  if (request.hash !== undefined && request.hash !== pending.hash) {
+  if (request.hash !== pending.hash) {
     throw unfit(request, "the call has changed since it was shown; look at it again");
   }
   const about = { task: call.task, hash: pending.hash };

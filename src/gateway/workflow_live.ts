@@ -34,6 +34,9 @@ export interface LiveRun extends RunView {
   readonly session: Session;
   readonly run: Run;
   readonly book: ToolBook;
+  readonly writer: Writer;
+  /** Resolves once the run is in the journal, so that its id means something. */
+  readonly written: Promise<void>;
   /** Resolves when it ends or pauses. */
   readonly settled: Promise<RunView>;
   watch(decider: Decider): Promise<RunView>;
@@ -45,6 +48,7 @@ export interface Launch {
   readonly plan: Plan;
   readonly writer: Writer;
   readonly book: ToolBook;
+  readonly written: Promise<void>;
 }
 
 const SNAPSHOT_AFTER_ROWS = 500;
@@ -55,11 +59,17 @@ const LEAVE_MS = 3_000;
 /** The runs that are running, each in the session that carries it. */
 export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode?: RunPorts["runCode"] }) {
   const lives = new Map<string, LiveRun>();
+  const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
   let prunedAt = -Infinity;
   let isClosing = false;
 
-  function launch(id: string, { session, fold, plan, writer, book }: Launch): LiveRun {
-    if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
+  /** A run that was refused must not be in the journal: the next engine would run it. */
+  function requireOpen(): void {
+    if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down; send it again in a moment");
+  }
+
+  function launch(id: string, { session, fold, plan, writer, book, written }: Launch): LiveRun {
+    requireOpen();
     const watchers = new Set<Caller>();
     const listeners = new Set<(event: RunEvent) => void>();
     const { concurrency, server_concurrency } = session.config.limits;
@@ -76,6 +86,9 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
         prune(session);
       }
     })();
+    written.catch(() => {
+      // The run hears of it from the writer and breaks off.
+    });
     settled.catch((error) => log("error", "run broke off", { run: id, reason: messageOf(error) }));
     const live: LiveRun = {
       id,
@@ -83,6 +96,8 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
       session,
       run,
       book,
+      writer,
+      written,
       settled,
       watch: (decider) => watch(live, decider, { watchers, listeners }),
     };
@@ -104,11 +119,28 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
 
   return {
     launch,
+    requireOpen,
+    /** Keeps a session open while something that may need it is prepared. */
+    async reserve<T>(session: Session, work: () => Promise<T>): Promise<T> {
+      const ended = Promise.withResolvers<void>();
+      const reservation = { session, done: ended.promise };
+      reservations.add(reservation);
+      try {
+        return await work();
+      } finally {
+        reservations.delete(reservation);
+        ended.resolve();
+      }
+    },
     get: (id: string) => lives.get(id),
     /** Waits until no run needs the session any more. */
     async released(session: Session): Promise<void> {
-      const needed = [...lives.values()].filter((live) => live.session === session);
-      await Promise.allSettled(needed.map(({ settled }) => settled));
+      for (;;) {
+        const reserved = [...reservations].filter((one) => one.session === session).map(({ done }) => done);
+        const running = [...lives.values()].filter((live) => live.session === session).map(({ settled }) => settled);
+        if (reserved.length + running.length === 0) return;
+        await Promise.allSettled([...reserved, ...running]);
+      }
     },
     leave,
     /** Gives what acts on the world a moment to come to its end. */
@@ -119,6 +151,9 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
       const timer = setTimeout(late.resolve, LEAVE_MS);
       await Promise.race([Promise.allSettled(all.map(({ settled }) => settled)), late.promise]);
       clearTimeout(timer);
+      // What still acts loses its server now: its rows must not say that it failed, since nobody knows.
+      for (const { run } of lives.values()) run.abandon();
+      await Promise.allSettled(all.map(({ settled }) => settled));
       await journal.close();
     },
   };

@@ -1,14 +1,15 @@
+import { approvalHash } from "../dag/approval.ts";
 import type { Output } from "../dag/event.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
 import { inOneLine, toAgentCardsError } from "../model/errors.ts";
-import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { splitToolId } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { outlined, type ToolResult, valueOf } from "./answer.ts";
-import { type Caller, isAllowed } from "./caller.ts";
+import { askApproval, type Caller } from "./caller.ts";
 import { callServer, denied } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { newHandle } from "./results.ts";
@@ -29,7 +30,7 @@ export interface PortOptions {
 const TASK_TIMEOUT_MS = 30_000;
 /** What is kept in the journal itself; anything longer goes into a file of its own. */
 const INLINE_CHARACTERS = 32_768;
-const LOST = new Set(["TIMEOUT", "SERVER_LOST", "SERVER_UNREACHABLE"]);
+const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 const NO_CODE: RunPorts["runCode"] = () =>
   Promise.resolve({ ok: false, kind: "failed", error: "Code tasks need the sandbox, which is not there yet" });
 
@@ -37,35 +38,54 @@ const NO_CODE: RunPorts["runCode"] = () =>
 export function createPorts({ run, session, book, watchers, runCode = NO_CODE }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
-  const questions = createQuestions(watchers);
+  const questions = createQuestions(watchers, session.callers);
 
   async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
     const began = performance.now();
     const { server, name } = splitToolId(task.tool) as { server: string; name: string };
-    const asking = questions.begin(server, options.signal);
+    // The task's own time counts from the beginning; without one, starting its server is not held against a call.
+    const clock = new AbortController();
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => clock.abort(), options.timeoutMs);
+    const call = questions.begin(server, AbortSignal.any([options.signal, clock.signal]));
     let result: TaskResult;
+    let wasGivenUp = false;
     try {
       const verdict = judge(policy, task.tool);
       if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
       if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args));
       else {
         const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
+        const { onSent } = options;
         const request = { name, arguments: args };
-        result = await replied(task, await callServer(session, { server, request, timeoutMs }, asking));
+        result = await replied(task, await callServer(session, { server, request, timeoutMs, onSent }, call));
       }
     } catch (error) {
-      const { code } = toAgentCardsError(error);
-      const question = asking.unanswered();
-      result = question !== undefined ? { ok: false, kind: "question", error: question } : {
-        ok: false,
-        kind: LOST.has(code) ? "lost" : "failed",
-        error: session.shared.redactor.redact(inOneLine(error)),
-      };
+      wasGivenUp = true;
+      const question = call.unanswered();
+      result = question === undefined
+        ? failed(task, error, { isLate: clock.signal.aborted, options })
+        : { ok: false, kind: "question", error: question };
+    } finally {
+      clearTimeout(timer);
+      questions.end(server, call, wasGivenUp);
     }
-    asking.end();
     const bytes = result.ok ? result.bytes : result.error.length;
     session.shared.record({ tool: task.tool, ms: performance.now() - began, ok: result.ok, bytes });
     return result;
+  }
+
+  function failed(task: ToolTask, error: unknown, { isLate, options }: { isLate: boolean; options: CallOptions }) {
+    const { code } = toAgentCardsError(error);
+    const isTimeout = isLate || code === "TIMEOUT";
+    const kind: "lost" | "failed" = isTimeout || LOST.has(code) ? "lost" : "failed";
+    const text = isTimeout
+      ? `${task.tool} did not answer within ${
+        (options.timeoutMs ?? session.config.servers[splitToolId(task.tool).server!]?.timeout ?? TASK_TIMEOUT_MS) /
+        1_000
+      } s and was cancelled; timeout_ms of the task gives it longer`
+      : session.shared.redactor.redact(inOneLine(error));
+    const doubt = kind === "lost" && book.effectOf(task) === "effectful" ? " It may have had its effect." : "";
+    return { ok: false, kind, error: text + doubt } as const;
   }
 
   async function replied(task: ToolTask, reply: Reply): Promise<TaskResult> {
@@ -74,6 +94,7 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
       return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
     }
     const { isError, output, bytes } = reply.large;
+    if (output.kind === "stored") await results.keepFor(run, output.handle);
     if (!isError) return { ok: true, output, bytes };
     return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
   }
@@ -92,7 +113,7 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
     }
     const handle = newHandle();
     const { shape, preview } = outlined(value);
-    await results.write({ handle, tool, json });
+    await results.write({ handle, tool, json, run });
     return { output: { kind: "stored", handle, steps: [], shape, preview }, bytes: json.length };
   }
 
@@ -110,16 +131,14 @@ export function createPorts({ run, session, book, watchers, runCode = NO_CODE }:
       const verdict = judge(policy, task.tool);
       if (verdict.kind !== "approve") return undefined;
       const found = book.find(task.tool);
-      const definition = "tool" in found ? found.tool!.hash : null;
-      const hash = await sha256(canonicalJson([run, task.id, task.tool, definition, args]));
-      return { why: `policy.approve has "${verdict.pattern}"`, hash };
+      const definition = "tool" in found ? found.tool!.hash : "";
+      const hash = await approvalHash(run, { task: task.id, tool: task.tool, definition, arguments: args });
+      return { why: `policy.approve has "${verdict.pattern}"`, hash, definition };
     },
-    async askHuman({ tool = "", arguments: args = {}, why }, signal) {
-      const request = { id: tool, arguments: args, why };
-      return await questions.put((ask) => isAllowed(request, ask, signal), signal) ? "approve" : "reject";
+    askHuman({ tool = "", arguments: args = {}, why }, signal) {
+      return questions.put((ask) => askApproval({ id: tool, arguments: args, why }, ask, signal), signal);
     },
-    load: (handle, steps, named) =>
-      results.read(handle, (path) => large.readValue(path, steps, named)) as Promise<Json>,
+    load: (handle, places) => results.read(handle, (path) => large.readValues(path, places)) as Promise<Json[]>,
   };
 }
 

@@ -1,14 +1,17 @@
 import type { RunEvent } from "../dag/event.ts";
 import { oneLine } from "../model/text.ts";
-import type { RunView } from "./workflow_live.ts";
+import type { LiveRun } from "./workflow_live.ts";
 
 type Tell = (progress: Record<string, unknown>) => void;
 
 /** Tells a client that waits how a run comes along: its id first, then each task as it ends. */
-export function progressTo(tell: Tell, { id, state }: RunView): (event: RunEvent) => void {
+export function progressTo(tell: Tell, { id, state, written }: LiveRun): (event: RunEvent) => void {
   let done = state.workflow.tasks.length;
-  const send = (message: string) =>
-    tell({ progress: Math.min(done, state.tasks.size), total: state.tasks.size, message: oneLine(message, 300) });
+  const send = (message: string) => {
+    const progress = { progress: Math.min(done, state.tasks.size), total: state.tasks.size };
+    // An id that a crash could still forget is told to nobody.
+    written.then(() => tell({ ...progress, message: oneLine(message, 300) }), () => {});
+  };
   send(`${id}: ${state.tasks.size} tasks, ${done} done`);
   return (event) => {
     const words = wordsFor(event);

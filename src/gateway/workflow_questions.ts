@@ -7,11 +7,6 @@ import type { Caller } from "./caller.ts";
 export interface AskingCall extends Caller {
   /** The question that made the call be given up, if one did. */
   unanswered(): string | undefined;
-  end(): void;
-}
-
-interface Call {
-  give(question: string): void;
 }
 
 interface Open {
@@ -19,82 +14,117 @@ interface Open {
   refuse(): void;
 }
 
-/**
- * Carries the questions of servers to those who watch a run. One that nobody can answer gives its call up. But an older
- * server does not say which call it asks for: the question stays open until every call that is still under way on its
- * server has one, since a call that asks cannot end, and those that do not ask will.
- */
-export function createQuestions(watchers: ReadonlySet<Caller>) {
-  const servers = new Map<string, { calls: Set<Call>; open: Set<Open> }>();
+/** How often a question that nobody can answer looks whether its call is the only one left. */
+const LOOK_EVERY_MS = 50;
 
-  function settle({ calls, open }: { calls: Set<Call>; open: Set<Open> }): void {
-    if (open.size === 0 || open.size < calls.size) return;
-    const texts = [...open].map(({ text }) => text);
-    for (const question of open) question.refuse();
-    open.clear();
-    for (const call of calls) call.give(texts.shift()!);
+/**
+ * Carries the questions of servers to those who watch a run. One that nobody can answer gives its call up, but an older
+ * server does not say which call it asks for. So the question stays open until only one call is under way on its server:
+ * a call that asks cannot end, and the others will. If the only one is not a call of this run, or if a call was given up
+ * meanwhile, which may have been the one that asked, the question is refused and no call is touched.
+ */
+export function createQuestions(watchers: ReadonlySet<Caller>, callersOf: (server: string) => ReadonlySet<Caller>) {
+  const open = new Map<string, Set<Open>>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  function refuse(server: string): void {
+    for (const question of open.get(server) ?? []) question.refuse();
+    open.delete(server);
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  function look(): void {
+    for (const [server, questions] of [...open]) {
+      const under = [...callersOf(server)];
+      if (under.length > 1) continue;
+      const only = calls.get(under[0]!);
+      const [first] = questions;
+      refuse(server);
+      only?.(first!.text);
+    }
+  }
+
+  /** Our calls, each with what gives it up. */
+  const calls = new Map<Caller, (question: string) => void>();
+
+  function ask(server: string, request: ServerRequest, until: AbortSignal): Promise<never> {
+    const { message } = request.params;
+    const text = `it asks: ${oneLine(typeof message === "string" ? message : request.method, 1_000)}`;
+    const refused = Promise.withResolvers<never>();
+    const here = open.getOrInsertComputed(server, () => new Set());
+    const question: Open = {
+      text,
+      refuse: () => refused.reject(new AgentCardsError("INPUT_INVALID", "Nobody is there who could answer")),
+    };
+    here.add(question);
+    until.addEventListener("abort", () => {
+      here.delete(question);
+      question.refuse();
+      if (here.size === 0) refuse(server);
+    });
+    timer ??= setInterval(look, LOOK_EVERY_MS);
+    look();
+    return refused.promise;
+  }
+
+  const canAsk = () => [...watchers].some((watcher) => watcher.ask && !watcher.signal.aborted);
+
+  /** Puts a question to the watchers who can ask their human, the last first; throws when there is none left. */
+  async function put<T>(question: (ask: NonNullable<Caller["ask"]>) => Promise<T>, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      const watcher = [...watchers].findLast((one) => one.ask && !one.signal.aborted);
+      if (!watcher?.ask) throw new AgentCardsError("INPUT_INVALID", "Nobody is there who could ask a human");
+      const answer = await unlessGone(question(watcher.ask), [signal, watcher.signal]);
+      if (answer) return answer.value;
+      signal.throwIfAborted();
+    }
   }
 
   return {
-    /** Puts a question to the last watcher who can ask its human; throws when there is none, or when they leave. */
-    put: <T>(question: (ask: NonNullable<Caller["ask"]>) => Promise<T>, signal: AbortSignal): Promise<T> => {
-      const ask = [...watchers].findLast((watcher) => watcher.ask && !watcher.signal.aborted)?.ask;
-      if (!ask) throw new AgentCardsError("INPUT_INVALID", "Nobody is there who could ask a human");
-      return whileWatched(question(ask), watchers, signal);
-    },
+    put,
     begin(server: string, given: AbortSignal): AskingCall {
-      const here = servers.getOrInsertComputed(server, () => ({ calls: new Set(), open: new Set() }));
       const own = new AbortController();
-      const signal = AbortSignal.any([given, own.signal]);
       let unanswered: string | undefined;
-      const call: Call = {
-        give(question) {
-          unanswered = question;
-          own.abort();
-        },
-      };
-      here.calls.add(call);
-      const ask = async (request: ServerRequest, until: AbortSignal) => {
-        try {
-          return await this.put((put) => put(request, until), signal);
-        } catch {
-          const { message } = request.params;
-          const text = `it asks: ${oneLine(typeof message === "string" ? message : request.method, 1_000)}`;
-          const refused = Promise.withResolvers<never>();
-          here.open.add({
-            text,
-            refuse: () => refused.reject(new AgentCardsError("INPUT_INVALID", "Nobody is there who could answer")),
-          });
-          settle(here);
-          return await refused.promise;
-        }
-      };
-      return {
-        signal,
-        ask,
+      const call: AskingCall = {
+        signal: AbortSignal.any([given, own.signal]),
+        canAsk,
         unanswered: () => unanswered,
-        end() {
-          here.calls.delete(call);
-          settle(here);
+        ask: async (request, until) => {
+          try {
+            return await put((putTo) => putTo(request, until), call.signal);
+          } catch {
+            return await ask(server, request, until);
+          }
         },
       };
+      calls.set(call, (question) => {
+        unanswered = question;
+        own.abort();
+      });
+      return call;
+    },
+    /** `wasGivenUp`: it got no answer of its server. */
+    end(server: string, call: AskingCall, wasGivenUp: boolean): void {
+      calls.delete(call);
+      if (wasGivenUp && call.unanswered() === undefined) refuse(server);
+      else if (open.has(server)) look();
     },
   };
 }
 
-/** What a promise gives, unless everybody who could bring it about is gone. */
-async function whileWatched<T>(promise: Promise<T>, watchers: ReadonlySet<Caller>, signal: AbortSignal): Promise<T> {
-  const signals = [signal, ...[...watchers].map((watcher) => watcher.signal)];
-  const gone = Promise.withResolvers<never>();
-  const check = () => {
-    if (signal.aborted || [...watchers].every((watcher) => watcher.signal.aborted)) {
-      gone.reject(new AgentCardsError("CANCELLED", "Nobody waits for this any more"));
-    }
-  };
-  for (const one of signals) one.addEventListener("abort", check);
+/** What a promise gives; undefined when somebody without whom it cannot come about is gone first. */
+async function unlessGone<T>(promise: Promise<T>, signals: readonly AbortSignal[]): Promise<{ value: T } | undefined> {
+  const gone = Promise.withResolvers<undefined>();
+  const leave = () => gone.resolve(undefined);
+  for (const signal of signals) {
+    signal.addEventListener("abort", leave);
+    if (signal.aborted) leave();
+  }
   try {
-    return await Promise.race([promise, gone.promise]);
+    return await Promise.race([promise.then((value) => ({ value })), gone.promise]);
   } finally {
-    for (const one of signals) one.removeEventListener("abort", check);
+    for (const signal of signals) signal.removeEventListener("abort", leave);
   }
 }

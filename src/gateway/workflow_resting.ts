@@ -4,10 +4,15 @@ import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import type { Decider } from "./workflow_live.ts";
 
+/** In place of a fingerprint: a run out of a backup, which may have gone on since, never goes on by itself. */
+export const RESTORED = "restored";
+
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
-export function restingState(state: RunState): RunState {
+export function restingState(state: RunState, { fingerprint }: Pick<RunRow, "fingerprint">): RunState {
   if (state.status !== "running") return state;
-  const why = "its engine stopped; it goes on when its folder is connected, or by continue";
+  const why = fingerprint === RESTORED
+    ? "it comes out of a backup; what it did after that is not known. continue does the rest again"
+    : "its engine stopped; it goes on when its folder is connected, or by continue";
   return {
     ...state,
     status: "paused",
@@ -32,7 +37,7 @@ export function unknownRun(id: string): AgentCardsError {
 
 /** An agent minds the runs of its own folder: what runs elsewhere has other servers and other rights. */
 export function checkFolder(id: string, cwd: string, { by, session }: Decider): void {
-  if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, cwd);
+  if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, { cwd });
 }
 
 /** Where its folder is gone, every server would fail to start, and the run for good. */
@@ -44,9 +49,17 @@ export async function requireFolder({ id, cwd }: RunRow): Promise<void> {
   });
 }
 
-export function elsewhere(id: string, cwd: string): AgentCardsError {
+export function elsewhere(id: string, { cwd, variables = [] }: { cwd: string; variables?: readonly string[] }) {
+  const needed = variables.length > 0 ? ` It needs ${variables.join(", ")} in the environment.` : "";
   return new AgentCardsError("RUN_STATE", `${id} belongs to the folder ${cwd}`, {
-    hint: "Go on with it from there, with the variables that its servers need.",
+    hint: `Go on with it from there.${needed}`,
+  });
+}
+
+/** The error of an approval whose call in the store is not the one that was asked for. */
+export function forged(id: string): AgentCardsError {
+  return new AgentCardsError("RUN_STATE", `What ${id} shows is not what it asked for: its journal was edited`, {
+    hint: "Abort the run.",
   });
 }
 

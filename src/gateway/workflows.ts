@@ -1,10 +1,11 @@
 import { variablesOf } from "../config/expand.ts";
+import { isGenuine } from "../dag/approval.ts";
 import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { plan as planAgain } from "../dag/plan.ts";
 import { summaryOf } from "../dag/pending.ts";
 import type { RunPorts } from "../dag/run_port.ts";
-import { createFold, type Fold, record, type RunState } from "../dag/state.ts";
+import { createFold, type Fold, record } from "../dag/state.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
@@ -18,6 +19,7 @@ import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./work
 import {
   checkFolder,
   elsewhere,
+  forged,
   isOver,
   isResting,
   requireFolder,
@@ -68,29 +70,27 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
 
   async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
     const { session } = decider;
-    const book = createToolBook(session);
-    const plan = await planTasks(tasks, { session, book, canRunCode });
-    checkOptions(plan, options);
-    const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
-    const planned = plan.tasks.map(({ task }) => task);
-    const servers = serversOf(planned);
-    const fold = createFold();
-    const first = record(fold, [{ kind: "planned", tasks: planned, options }]);
-    const writer = journal.begin({
-      id,
-      name: oneLine(name, 200),
-      cwd: session.cwd,
-      fingerprint: await fingerprintOf(session, servers),
-      servers,
-      variables: [...new Set(servers.flatMap((server) => variablesOf(session.config.servers[server]!)))],
-      summary: summaryOf(fold.state),
+    const running = await carried(session, async () => {
+      const book = createToolBook(session);
+      const plan = await planTasks(tasks, { session, book, canRunCode });
+      checkOptions(plan, options);
+      const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+      const fold = createFold();
+      const [first] = record(fold, [{ kind: "planned", tasks: plan.tasks.map(({ task }) => task), options }]);
+      const needs = await needsOf(session, fold.state.plan);
+      live.requireOpen();
+      const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
+      const writer = journal.begin(head);
+      const written = writer.append(first!);
+      return live.launch(id, { session, fold, plan, writer, book, written });
     });
-    for (const event of first) {
-      writer.append(event).catch(() => {
-        // The run hears of it from the writer and breaks off.
-      });
-    }
-    return await live.launch(id, { session, fold, plan, writer, book }).watch(decider);
+    return await running.watch(decider);
+  }
+
+  /** Does work for which a session must stay open: not with one whose connection is gone already. */
+  async function carried<T>(session: Session, work: () => Promise<T>): Promise<T> {
+    if (!sessions.has(session)) throw new AgentCardsError("ENGINE_BUSY", "This connection is closing down");
+    return await live.reserve(session, work);
   }
 
   async function resume(request: Request, decider: Decider): Promise<RunView> {
@@ -105,24 +105,24 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
       }
       // One that has just come to rest is not running any more; its last row is on the way.
       await running?.settled.catch(() => {});
-      return await rest(request, decider);
+      const row = await journal.find(id);
+      if (!row) throw unknownRun(id);
+      checkFolder(id, row.cwd, decider);
+      const carrier = carrierOf(row, decider);
+      const work = () => rest(request, decider, { row, carrier });
+      return carrier ? await carried(carrier, work) : await work();
     });
     return "watch" in found && action !== "status" ? await found.watch(decider) : found;
   }
 
   /** What is asked about a run that is not running. */
-  async function rest(request: Request, decider: Decider): Promise<LiveRun | RunView> {
+  async function rest(request: Request, decider: Decider, { row, carrier }: Carried): Promise<LiveRun | RunView> {
     const { workflow_id: id, action } = request;
-    const seen = await journal.find(id);
-    if (!seen) throw unknownRun(id);
-    checkFolder(id, seen.cwd, decider);
-    const resumed = await takeUp(seen, carrierOf(seen, decider));
-    if (resumed && ["approve", "reject", "resolve"].includes(action)) await resumed.settled.catch(() => {});
-    else if (resumed) {
+    const resumed = await takeUp(row, carrier);
+    if (resumed) {
       await steer(resumed, request, decider);
       return resumed;
     }
-    const row = resumed ? (await journal.find(id))! : seen;
     const fold = await journal.open(id);
     const { state } = fold;
     if (isOver(state)) {
@@ -132,27 +132,35 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (state.status === "running" && !isResting(row)) {
       throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
     }
-    return action === "status" ? { id, state: restingState(state) } : await decide(request, decider, { row, fold });
+    return action === "status"
+      ? { id, state: restingState(state, row) }
+      : await decide(request, decider, { row, fold, carrier });
   }
 
   /** A decision about a run that rests. */
-  async function decide(request: Request, decider: Decider, { row, fold }: Resting): Promise<LiveRun | RunView> {
+  async function decide(
+    request: Request,
+    decider: Decider,
+    { row, fold, carrier }: Resting & Carried,
+  ): Promise<LiveRun | RunView> {
     const { action } = request;
     const isAgents = decider.by === "agent" && (action === "approve" || action === "reject");
     // Where the client can put the question to its human, going on means asking; the agent's own word counts nothing.
     if (isAgents && (!decider.caller.ask || fold.state.pending?.reason !== "approval")) throw onlyHumans(row.id);
     // To abort a run, nothing has to be started.
-    const session = carrierOf(row, decider) ?? (action === "abort" ? decider.session : undefined);
+    const session = carrier ?? (action === "abort" ? decider.session : undefined);
     if (session && action !== "abort") await requireFolder(row);
+    if (action === "inject" && !session) throw elsewhere(row.id, row);
     const book = createToolBook(session ?? decider.session);
     const plan = action === "inject" && session
       ? await planTasks(request.tasks, { session, book, canRunCode }, fold.state.plan)
       : undefined;
-    if (action === "inject" && !session) throw elsewhere(row.id, row.cwd);
     const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
-    const decided = happeningsOf(wanted, decider.by, { state: restingState(fold.state), plan });
+    const state = restingState(fold.state, row);
+    if (action === "approve" && state.pending && !await isGenuine(row.id, state.pending)) throw forged(row.id);
+    const decided = happeningsOf(wanted, decider.by, { state, plan });
     if (session) return await goOn({ row, fold }, { decided, session, book, why: action });
-    if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row.cwd);
+    if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row);
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
     const events = record(fold, decided);
     if (!await journal.note(row, events, summaryOf(fold.state))) throw tooLate(row.id);
@@ -160,11 +168,13 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
   }
 
   /** A decision about a run that is running. */
-  async function steer({ id, state, session, book, run }: LiveRun, request: Request, decider: Decider): Promise<void> {
+  async function steer(running: LiveRun, request: Request, decider: Decider): Promise<void> {
+    const { id, state, session, book, run, writer } = running;
     const { action } = request;
     if (action === "inject") {
       const bigger = await planTasks(request.tasks, { session, book, canRunCode }, state.plan);
       run.decide({ action, tasks: bigger.tasks.length - state.plan.length }, decider.by, bigger);
+      await writer.rehead(await needsOf(session, state.plan));
     } else if (action === "abort") run.decide({ action }, decider.by);
     else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
     else if (action !== "continue" && action !== "status") {
@@ -179,9 +189,11 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     const { plan: tasks } = fold.state;
     await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
     const plan = planAgain(tasks, { maxTasks: Infinity, check: () => [] });
-    const writer = await journal.take(row, first);
+    live.requireOpen();
+    const writer = await journal.take(row, first, summaryOf(fold.state));
     if (!writer) throw tooLate(row.id);
-    return live.launch(row.id, { session, fold, plan, writer, book });
+    if (decided.some(({ kind }) => kind === "planned")) await writer.rehead(await needsOf(session, tasks));
+    return live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
   }
 
   /** Goes on with a run that a crash interrupted not long ago, where everything is as it was. */
@@ -195,23 +207,24 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
   /** The session that a run goes on in: one of its folder that can start its servers. */
   function carrierOf(row: RunRow, { session, by }: Pick<Decider, "session" | "by">): Session | undefined {
     // A person's command comes and goes: an agent's connection has the servers running already.
-    const candidates = by === "human" ? [...sessions, session] : [session, ...sessions];
-    return candidates.find((one) => one.cwd === row.cwd && canCarry(one, row));
+    const candidates = by === "human" ? [...sessions] : [session, ...sessions];
+    return candidates.find((one) => sessions.has(one) && one.cwd === row.cwd && canCarry(one, row));
   }
 
   return {
     journal,
     start,
     resume,
-    async adopt(session) {
-      const rows = await journal.list({ status: ["running"], cwd: session.cwd });
-      await Promise.all(rows.map(({ id }) =>
-        inTurn(id, async () => {
-          const row = live.get(id) ? undefined : await journal.find(id);
-          if (row && canCarry(session, row)) await takeUp(row, session);
-        }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
-      ));
-    },
+    adopt: (session) =>
+      carried(session, async () => {
+        const rows = await journal.list({ status: ["running"], cwd: session.cwd });
+        await Promise.all(rows.map(({ id }) =>
+          inTurn(id, async () => {
+            const row = live.get(id) ? undefined : await journal.find(id);
+            if (row && canCarry(session, row)) await takeUp(row, session);
+          }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
+        ));
+      }),
     released: live.released,
     leave: live.leave,
     close: live.close,
@@ -221,6 +234,12 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
 interface Resting {
   readonly row: RunRow;
   readonly fold: Fold;
+}
+
+interface Carried {
+  readonly row: RunRow;
+  /** The session that can carry it, if there is one. */
+  readonly carrier: Session | undefined;
 }
 
 interface Next {
@@ -238,6 +257,13 @@ function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boole
 function serversOf(tasks: readonly Task[]): string[] {
   const names = tasks.flatMap((task) => task.type === "tool" ? splitToolId(task.tool).server ?? [] : []);
   return [...new Set(names)].filter((name) => name !== "agentcards").sort();
+}
+
+/** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */
+async function needsOf(session: Session, tasks: readonly Task[]) {
+  const servers = serversOf(tasks);
+  const variables = servers.flatMap((server) => variablesOf(session.config.servers[server]!));
+  return { servers, variables: [...new Set(variables)], fingerprint: await fingerprintOf(session, servers) };
 }
 
 /** What a run was started under: the definitions of its servers, and the policy. */

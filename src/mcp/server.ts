@@ -142,13 +142,16 @@ export function createServer(options: ServerOptions): Server {
     }, LIST_CHANGED_PAUSE_MS);
   }
 
-  async function use<T>(work: (running: Running) => Promise<T>): Promise<T> {
+  async function use<T>(work: (running: Running) => Promise<T>, signal?: AbortSignal): Promise<T> {
     inFlight++;
     try {
-      const live = current ?? await (running ??= start().catch((error) => {
-        running = undefined;
-        throw error;
-      }));
+      const live = current ?? await unlessAborted(
+        running ??= start().catch((error) => {
+          running = undefined;
+          throw error;
+        }),
+        signal,
+      );
       const result = await work(live);
       failures = 0;
       return result;
@@ -190,7 +193,11 @@ export function createServer(options: ServerOptions): Server {
       ...lastError !== undefined && failures > 0 && { lastError },
       ...current && { startMs: Math.round(current.startMs) },
     }),
-    request: (method, params, request) => use(({ upstream }) => upstream.request(method, params, request)),
+    request: (method, params, request) =>
+      use(({ upstream }) => {
+        request.onSent?.();
+        return upstream.request(method, params, request);
+      }, request.signal),
     catalogue: () => use(list),
     stop,
     async [Symbol.asyncDispose]() {
@@ -199,4 +206,19 @@ export function createServer(options: ServerOptions): Server {
       await stop();
     },
   };
+}
+
+/** What a promise gives, unless whoever waits for it goes; then the work goes on without them. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await promise;
+  promise.catch(() => {});
+  const gone = Promise.withResolvers<never>();
+  const leave = () => gone.reject(new AgentCardsError("CANCELLED", "The call was cancelled while its server started"));
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  try {
+    return await Promise.race([promise, gone.promise]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
 }

@@ -32,6 +32,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs: number;
   readonly onProgress?: (progress: Record<string, unknown>) => void;
+  /** Told when the request goes out, which is after its server has started. */
+  readonly onSent?: () => void;
 }
 
 /** A server that is connected and has said which protocol it speaks. */

@@ -11,6 +11,17 @@ export function sanitise(text: string): string {
 // deno-lint-ignore no-control-regex
 const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
 
+/** Text with nothing hidden: what a terminal or a dialogue would not show is written as its code. */
+export function spelledOut(text: string): string {
+  return text.replace(
+    /[^\x20-\x7e\n]/gu,
+    (character) => sanitise(character) === character ? character : codesOf(character),
+  );
+}
+
+const codesOf = (character: string) =>
+  character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+
 /** Sanitised, white space collapsed, on one line, at most `length` characters. */
 export function oneLine(text: string, length = Infinity): string {
   return cut(sanitise(text).replace(/\s+/g, " ").trim(), length);

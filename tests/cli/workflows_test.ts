@@ -136,7 +136,7 @@ Deno.test("a run that fails tells which task and why, with every try, and exits 
   assert.match(shown, /^next +kit:echo +⤼ skipped +it needs bad/m);
   assert.match(
     shown,
-    /^slow +kit:wait +✗ \d+ ms ×2 +\|░+ +░+\|\n {4}attempt 1 failed after \d+ ms\n {4}Server "kit"/m,
+    /^slow +kit:wait +✗ \d+ ms ×2 +\|░+ +░+\|\n {4}attempt 1 failed after \d+ ms\n {4}kit:wait did not answer/m,
   );
 });
 
@@ -157,7 +157,7 @@ Deno.test("a file that cannot be run is refused with its name and line, and noth
     "none.yaml": ["tasks: []\n", /line 1: tasks is empty/],
     "tool.yaml": [
       "- { id: a, tool: kit:ecoh }\n",
-      /^tool\.yaml: .*task a: There is no tool "kit:ecoh" Nearest: kit:echo/,
+      /^tool\.yaml: .*task a: There is no tool "kit:ecoh"\. Nearest: kit:echo/,
     ],
     "option.yaml": ["tasks: [{ id: a, tool: kit:fail }]\noptions: { pauze: layer }\n", /^option\.yaml: options\.pauze/],
   };

@@ -69,6 +69,8 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     },
     snapshot: () => Promise.resolve(),
     close() {},
+    release() {},
+    rehead: () => Promise.resolve(),
   };
   const run = startRun({
     fold,
@@ -77,7 +79,10 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     caps,
     ...now && { now },
     ports: {
-      callTool: async (task, args, how) => await (tools[task.tool] ?? (() => value(null)))(args, how),
+      callTool: async (task, args, how) => {
+        how.onSent();
+        return await (tools[task.tool] ?? (() => value(null)))(args, how);
+      },
       runCode: () => Promise.resolve(failure("no code here")),
       effectOf: (task) =>
         task.type === "tool" && /:do_/.test(task.tool) || task.side_effects
@@ -89,7 +94,7 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
       isGuarded: () => false,
       approvalFor: () => Promise.resolve(undefined),
       askHuman: () => Promise.resolve(undefined),
-      load: () => Promise.resolve(null),
+      load: (_handle, places) => Promise.resolve(places.map(() => null)),
       ...ports,
     },
   });
@@ -103,6 +108,13 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
       return fold.state;
     },
   };
+}
+
+/** The state that a list of happenings leads to. */
+export function folded(events: Iterable<RunEvent>): RunState {
+  const fold = createFold();
+  for (const event of events) fold.add(event);
+  return fold.state;
 }
 
 /** The statuses of tasks, by id. */

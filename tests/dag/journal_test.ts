@@ -32,9 +32,9 @@ async function withDatabase(work: (counted: Counted) => Promise<void>): Promise<
   const dir = await Deno.makeTempDir({ prefix: "ac-journal-" });
   const db = await openDatabase(`${dir}/data`);
   let commits = 0;
-  const query: Database["query"] = (sql, parameters) => {
+  const query: Database["query"] = (sql, parameters, options) => {
     if (sql.includes("into workflow_event")) commits++;
-    return db.query(sql, parameters);
+    return db.query(sql, parameters, options);
   };
   try {
     await work({ db: { ...db, query }, commits: () => commits });
@@ -89,14 +89,14 @@ Deno.test("whoever was replaced writes nothing any more, and hears of it", async
     await first.append(planned);
     const row = (await journal.find("wf_1"))!;
     assert.equal(row.isHeld, true);
-    assert.equal(await journal.take(row, [resumed(2)]), undefined, "its runner lives");
+    assert.equal(await journal.take(row, [resumed(2)], {}), undefined, "its runner lives");
     await sleep(400);
     assert.equal((await journal.find("wf_1"))?.isHeld, true, "a lease is kept as long as its runner lives");
     // As if the process had been stopped: no beat any more.
     first.close();
     await until("the lease ran out", async () => (await journal.find("wf_1"))?.isHeld === false);
     const seen = (await journal.find("wf_1"))!;
-    const [a, b] = await Promise.all([journal.take(seen, [resumed(2)]), journal.take(seen, [resumed(2)])]);
+    const [a, b] = await Promise.all([journal.take(seen, [resumed(2)], {}), journal.take(seen, [resumed(2)], {})]);
     assert.equal([a, b].filter(Boolean).length, 1, "two who want it at once: one gets it");
     await assert.rejects(first.append(started(2)), { code: "RUN_TAKEN" });
     assert.equal((await first.lost).code, "RUN_TAKEN");
@@ -141,13 +141,13 @@ Deno.test("a run that rests is taken by one decision only, with its rows or not 
     const command = event(3, { kind: "command", by: "human", decision: { action: "continue" } });
     assert.equal(await journal.note(row, [command], { noted: true }), true);
     assert.equal(await journal.note(row, [command], {}), false, "seen too early");
-    assert.equal(await journal.take(row, [resumed(3)]), undefined);
+    assert.equal(await journal.take(row, [resumed(3)], {}), undefined);
     const now = (await journal.find("wf_1"))!;
     assert.deepEqual([now.status, now.summary], ["paused", { noted: true }]);
-    const taken = await journal.take(now, [resumed(4)]);
+    const taken = await journal.take(now, [resumed(4)], {});
     assert.equal((await journal.find("wf_1"))?.status, "running");
     assert.equal((await journal.open("wf_1")).state.status, "running");
-    assert.equal(await journal.take((await journal.find("wf_1"))!, [resumed(5)]), undefined);
+    assert.equal(await journal.take((await journal.find("wf_1"))!, [resumed(5)], {}), undefined);
     taken?.close();
     await journal.close();
   });
@@ -162,7 +162,7 @@ Deno.test("whoever opens the database alone knows that every earlier runner is g
     const row = (await after.find("wf_1"))!;
     assert.equal(row.isHeld, false);
     assert.ok(Math.abs(row.seen - Date.now()) < 5_000);
-    (await after.take(row, [resumed(2)]))?.close();
+    (await after.take(row, [resumed(2)], {}))?.close();
     await before.close();
     await after.close();
   });
@@ -218,6 +218,57 @@ Deno.test("a snapshot shortens reading, and a runner that was replaced cannot le
   });
 });
 
+Deno.test("after a row that could not be written none follows, so that there is never a gap", async () => {
+  await withDatabase(async ({ db }) => {
+    let isFull = false;
+    const query: Database["query"] = async (sql, parameters, options) => {
+      if (isFull && sql.includes("into workflow_event")) {
+        await sleep(20);
+        throw new Error("disk full");
+      }
+      return await db.query(sql, parameters, options);
+    };
+    const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true });
+    const [bad, good] = [journal.begin(head("wf_bad")), journal.begin(head("wf_good"))];
+    await Promise.all([bad.append(planned), good.append(planned)]);
+    isFull = true;
+    const lost = bad.append(started(2));
+    await sleep(5);
+    const behind = bad.append(started(3, "b"));
+    await assert.rejects(lost, /disk full/);
+    isFull = false;
+    await assert.rejects(behind);
+    await assert.rejects(bad.append(finished(4)));
+    await good.append(finished(2));
+    assert.deepEqual((await journal.events("wf_bad")).map(({ seq }) => seq), [1]);
+    assert.equal((await journal.find("wf_good"))?.status, "completed");
+    bad.release();
+    await until("it can be taken up", async () => (await journal.find("wf_bad"))?.isHeld === false);
+    await db.query(
+      "insert into workflow_event select run, 5, epoch, at, kind, task, attempt, payload from workflow_event where run = 'wf_bad'",
+    );
+    await assert.rejects(journal.open("wf_bad"), /row 2 of wf_bad is missing/);
+    bad.close();
+    good.close();
+    await journal.close();
+  });
+});
+
+Deno.test("a beat never takes a run for lost whose first row is still on the way", async () => {
+  await withDatabase(async ({ db }) => {
+    const query: Database["query"] = async (sql, parameters, options) => {
+      if (sql.includes("into workflow_event")) await sleep(60);
+      return await db.query(sql, parameters, options);
+    };
+    const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true, leaseMs: 30 });
+    const writer = journal.begin(head("wf_1"));
+    const first = await Promise.race([writer.append(planned), writer.lost]);
+    assert.equal(first, undefined);
+    writer.close();
+    await journal.close();
+  });
+});
+
 Deno.test("without a database, and with one that fails, the writer is told", async () => {
   const none = createJournal(Promise.resolve(undefined), { isAlone: true });
   await assert.rejects(none.begin(head("wf_1")).append(planned), { code: "DB_UNUSABLE" });
@@ -227,7 +278,7 @@ Deno.test("without a database, and with one that fails, the writer is told", asy
       sql.includes("into workflow_event") ? Promise.reject(new Error("disk full")) : db.query(sql, parameters);
     const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true });
     const writer = journal.begin(head("wf_1"));
-    await assert.rejects(writer.append(planned), /The journal cannot be written: disk full/);
+    await assert.rejects(writer.append(planned), /The journal cannot be used: disk full/);
     assert.equal((await writer.lost).code, "DB_UNUSABLE");
     writer.close();
     await journal.close();

@@ -21,8 +21,6 @@ Deno.test("tasks come after what they wait for, with layers and heights, frozen"
   assert.deepEqual(made.tasks.map(({ task }) => task.id), ["a", "alone", "b", "c", "d"]);
   assert.deepEqual(made.tasks.map(({ layer }) => layer), [0, 0, 1, 1, 2]);
   assert.deepEqual(made.tasks.map(({ height }) => height), [3, 1, 2, 2, 1]);
-  assert.deepEqual(made.tasks[4]!.needs, [2, 3]);
-  assert.deepEqual(made.tasks[0]!.neededBy, [2, 3]);
   assert.equal(made.layers, 3);
   assert.ok(Object.isFrozen(made.tasks[0]!.task));
 });

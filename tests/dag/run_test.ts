@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { fold, snapshotOf } from "../../src/dag/state.ts";
-import { createFold } from "../../src/dag/state.ts";
+import { createFold, snapshotOf } from "../../src/dag/state.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../../src/model/json.ts";
 import { sleep, until } from "../fixtures/gateway.ts";
 import { seeded } from "../model/random.ts";
-import { failure, statuses, tell, type Tool, value } from "./harness.ts";
+import type { TaskResult } from "../../src/dag/run_port.ts";
+import { failure, folded, statuses, tell, type Tool, value } from "./harness.ts";
 
 const task = (id: string, tool = "s:get", more: JsonObject = {}) => ({ id, tool, ...more });
 const after = (id: string, ...needs: string[]) => task(id, "s:get", { depends_on: needs });
@@ -261,7 +261,7 @@ Deno.test("an approval is for one exact call, once, and not for ever", async () 
   let acted = 0;
   const ports = {
     isGuarded: () => true,
-    approvalFor: () => Promise.resolve({ why: "it is guarded", hash }),
+    approvalFor: () => Promise.resolve({ why: "it is guarded", hash, definition: "d" }),
   };
   const tools: Record<string, Tool> = { "s:do_it": () => (acted++, value(null)) };
   const with_ = { tools, ports, now: () => clock };
@@ -292,7 +292,7 @@ Deno.test("while a human thinks others run; a no fails the call, silence pauses 
   const answer = Promise.withResolvers<"approve" | "reject" | undefined>();
   const ports = {
     isGuarded: ({ id }: { id: string }) => id === "act",
-    approvalFor: () => Promise.resolve({ why: "it is guarded", hash: "h" }),
+    approvalFor: () => Promise.resolve({ why: "it is guarded", hash: "h", definition: "d" }),
     askHuman: () => answer.promise,
   };
   const story = tell([task("act", "s:do_it"), ...Array.from({ length: 5 }, (_, i) => task(`r${i}`))], {
@@ -324,12 +324,16 @@ Deno.test("after a crash a call that acts is in doubt and nothing runs; reads ru
     const events = [
       { kind: "planned", tasks: first, options: {} },
       { kind: "started", task: "read", attempt: 1, effect: "read" },
-      { kind: "started", task: "act", attempt: 1, effect: "effectful" },
+      { kind: "started", task: "act", attempt: 1, effect: "effectful", arguments: { n: 5 } },
     ] as const;
     events.forEach((event, i) => crashed.add({ ...event, seq: i + 1, at: i }));
     const doubtful = await tell([], { tools, from: { fold: crashed } }).settled();
     assert.deepEqual([doubtful.status, doubtful.pending?.reason, calls.length], ["paused", "in_doubt", 0]);
-    assert.deepEqual(doubtful.pending?.calls, [{ task: "act", tool: "s:do_it", arguments: {} }]);
+    assert.deepEqual(
+      doubtful.pending?.calls,
+      [{ task: "act", tool: "s:do_it", arguments: { n: 5 } }],
+      "as it went out",
+    );
     if (outcome !== "retry") {
       crashed.add({
         kind: "command",
@@ -371,6 +375,47 @@ Deno.test("an interrupted run that is aborted leaves no task behind as running, 
   const last = tell([task("act", "s:do_it")], { tools: { "s:do_it": async () => (await acting.promise, value(1)) } });
   setTimeout(() => (last.run.leave(), acting.resolve()), 5);
   assert.equal((await last.settled()).status, "completed");
+});
+
+Deno.test("an engine that cannot wait abandons: nothing more is written, and the next finds the doubt", async () => {
+  const story = tell([task("act", "s:do_it"), after("next", "act")], { tools: { "s:do_it": forEver } });
+  await until("it acts", () => story.fold.state.tasks.get("act")?.status === "running");
+  story.run.leave();
+  const written = story.written.length;
+  story.run.abandon();
+  await assert.rejects(story.settled(), { code: "ENGINE_BUSY" });
+  await sleep(10);
+  assert.equal(story.written.length, written);
+  const state = await tell([], { from: { fold: story.fold } }).settled();
+  assert.deepEqual([state.status, state.pending?.reason], ["paused", "in_doubt"]);
+});
+
+Deno.test("a call that never went out is not in doubt, and a human is not asked after the end", async () => {
+  let asked = 0;
+  const ports = {
+    callTool: (_task: unknown, _args: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise<TaskResult>((resolve) => signal.addEventListener("abort", () => resolve(failure("not started")))),
+  };
+  const starting = tell([task("act", "s:do_it")], { ports });
+  setTimeout(() => starting.run.decide({ action: "abort" }, "agent"), 10);
+  assert.deepEqual(statuses(await starting.settled()), { act: "skipped" });
+  const slow = tell([task("big", "s:big"), task("act", "s:do_it", { arguments: { x: "$OUTPUT[big]" } })], {
+    tools: {
+      "s:big": () => ({
+        ok: true,
+        bytes: 1,
+        output: { kind: "stored", handle: "r", steps: [], shape: "", preview: "" },
+      }),
+    },
+    ports: {
+      load: async (_handle: string, places: readonly unknown[]) => (await sleep(50), places.map(() => 1)),
+      isGuarded: ({ id }: { id: string }) => id === "act",
+      approvalFor: () => Promise.resolve({ why: "w", hash: "h", definition: "d" }),
+      askHuman: () => (asked++, new Promise<never>(() => {})),
+    },
+  });
+  setTimeout(() => slow.run.decide({ action: "abort" }, "agent"), 20);
+  assert.deepEqual([(await slow.settled()).status, asked], ["aborted", 0]);
 });
 
 Deno.test("tasks can be added while it runs, once, and may use what is there", async () => {
@@ -420,10 +465,10 @@ Deno.test("an unanswered question pauses the run, and the call is made again whe
 Deno.test("stored outputs are read only where a reference leads, and a path that is not there fails its task", async () => {
   const loads: unknown[] = [];
   const ports = {
-    load: (
-      handle: string,
-      steps: readonly (string | number)[],
-    ) => (loads.push([handle, steps]), Promise.resolve("part")),
+    load: (handle: string, places: readonly { steps: readonly (string | number)[] }[]) => {
+      loads.push([handle, places.map(({ steps }) => steps)]);
+      return Promise.resolve(places.map(() => "part"));
+    },
   };
   const tools: Record<string, Tool> = {
     "s:big": () => ({
@@ -435,12 +480,21 @@ Deno.test("stored outputs are read only where a reference leads, and a path that
   };
   const state = await tell([
     task("big", "s:big"),
-    task("use", "s:get", { arguments: { a: "<$OUTPUT[big].rows[3]>", b: "$RESULT[r_2].x" } }),
+    task("use", "s:get", {
+      arguments: {
+        a: "<$OUTPUT[big].rows[3]>",
+        b: "$RESULT[r_2].x",
+        c: ["$OUTPUT[big].rows[3]", "$OUTPUT[big].rows[4]"],
+      },
+    }),
     task("bad", "s:get", { arguments: { a: "$OUTPUT[use].nothing" } }),
   ], { tools, ports }).settled();
-  assert.deepEqual(state.tasks.get("use")?.output, { kind: "value", value: { a: "<part>", b: "part" } });
-  assert.deepEqual(loads, [["r_1", ["in", "rows", 3]], ["r_2", ["x"]]]);
-  assert.match(state.tasks.get("bad")!.error!, /leads nowhere: \$OUTPUT\[use\] has a, b/);
+  assert.deepEqual(state.tasks.get("use")?.output, {
+    kind: "value",
+    value: { a: "<part>", b: "part", c: ["part", "part"] },
+  });
+  assert.deepEqual(loads, [["r_1", [["in", "rows", 3], ["in", "rows", 4]]], ["r_2", [["x"]]]], "each is read once");
+  assert.match(state.tasks.get("bad")!.error!, /leads nowhere: \$OUTPUT\[use\] has a, b, c/);
 });
 
 Deno.test("the journal alone tells the state: folding twice, or from a snapshot, gives the same", async () => {
@@ -457,9 +511,9 @@ Deno.test("the journal alone tells the state: folding twice, or from a snapshot,
     const story = tell(tasks, { tools: { "s:bad": () => failure("no") }, pause: round % 3 === 0 ? "layer" : "never" });
     const state = await story.settled();
     const hash = async (one: typeof state) => await sha256(canonicalJson(snapshotOf(one)));
-    const whole = fold(story.written);
+    const whole = folded(story.written);
     assert.equal(await hash(whole), await hash(state), "what the runner believes is what the journal says");
-    assert.equal(await hash(fold(story.written)), await hash(whole));
+    assert.equal(await hash(folded(story.written)), await hash(whole));
     const cut = random.below(story.written.length);
     const early = createFold();
     story.written.slice(0, cut).forEach((event) => early.add(event));

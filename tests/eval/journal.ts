@@ -130,7 +130,7 @@ function ports(effect: Effect): RunPorts {
     isGuarded: () => false,
     approvalFor: () => Promise.resolve(undefined),
     askHuman: () => Promise.resolve(undefined),
-    load: () => Promise.resolve(null),
+    load: () => Promise.resolve([]),
   };
 }
 

@@ -74,10 +74,7 @@ interface Taking {
 
 async function take({ row, fold, journal, decided }: Taking): Promise<number> {
   const first = record(fold, [...decided, { kind: "resumed", why: `taken by ${name}` }]);
-  const writer = await journal.take(row, first).catch((error) => {
-    // The runner before wrote on after we had read: nothing was taken.
-    if (!/duplicate key/.test(error.message)) throw error;
-  });
+  const writer = await journal.take(row, first, {});
   if (!writer) return 0;
   const epoch = row.epoch + 1;
   launch({ run: row.id, epoch, fold, writer, first: [], journal });
@@ -106,7 +103,7 @@ function launch({ run, epoch, fold, writer, first, journal }: Launch): void {
   for (const event of first) void watched.append(event).catch(() => {});
   const planned = plan(fold.state.plan, { maxTasks: Infinity, check: () => [] });
   const caps = { all: 1_000, perServer: 1_000 };
-  const { events } = startRun({ fold, plan: planned, writer: watched, ports: portsOf(run, epoch), caps });
+  const { events } = startRun({ fold, plan: planned, writer: watched, ports: portsOf({ run, epoch, fold }), caps });
   part.end = (async () => {
     for await (const _event of events);
     const { status, pending, tasks } = fold.state;
@@ -122,14 +119,16 @@ function launch({ run, epoch, fold, writer, first, journal }: Launch): void {
   parts.set(`${run} ${epoch}`, part);
 }
 
-function portsOf(run: string, epoch: number): RunPorts {
+function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold }): RunPorts {
   const note = (kind: "begin" | "end", { id }: ToolTask, attempt: number) =>
     file.writeSync(encoder.encode(`${kind} ${run} ${id} ${attempt} ${epoch} ${name}\n`));
   async function callTool(
     task: ToolTask,
     args: { ms?: number },
-    { attempt, signal }: CallOptions,
+    { signal, onSent }: CallOptions,
   ): Promise<TaskResult> {
+    onSent();
+    const { attempt } = fold.state.tasks.get(task.id)!;
     note("begin", task, attempt);
     await new Promise((resolve) => setTimeout(resolve, args.ms));
     note("end", task, attempt);
@@ -144,6 +143,6 @@ function portsOf(run: string, epoch: number): RunPorts {
     isGuarded: () => false,
     approvalFor: () => Promise.resolve(undefined),
     askHuman: () => Promise.resolve(undefined),
-    load: () => Promise.resolve(null),
+    load: () => Promise.resolve([]),
   };
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
 import { crash, linesOf, read, refused, resume, run, statuses, task } from "../fixtures/workflow.ts";
 
 const CONFIG = {
@@ -114,6 +114,72 @@ Deno.test("dag-020: an approval is for what was shown; arguments edited in the s
   assert.equal((await approve(anew!.hash)).status, "completed");
   assert.deepEqual(await linesOf(file), ["begin edited", "end edited"]);
   await assert.rejects(approve(anew!.hash), /is over/);
+});
+
+Deno.test("what is shown is what is allowed: an edited row, a long argument, a dismissed question", async () => {
+  await using home = await createTestHome(CONFIG);
+  const file = `${home.dir}/oracle`;
+  const client = await connectClient(home);
+  const paused = await run(client, acting(file));
+  await client.close();
+  await crash(home);
+  const db = await openDatabase(`${home.dir}/data`);
+  await db.query("update workflow_event set payload = replace(payload, 'kit: x', 'harmless') where kind = 'paused'");
+  await db.close();
+  assert.deepEqual(
+    JSON.parse((await home.run(["approvals", "--json"])).stdout),
+    [],
+    "an edited row is not shown as the truth",
+  );
+
+  await using able = await connectClient(home, { capabilities: { elicitation: {} } });
+  const seen = able.others.length;
+  const padded = [task("acts", "kit:append", { line: "p".repeat(20_000), file })];
+  const running = run(able, padded);
+  await until("it asks", () => able.others.slice(seen).some(({ method }) => method === "elicitation/create"));
+  const question = able.others.slice(seen).find(({ method }) => method === "elicitation/create")!;
+  const { message } = question.params as { message: string };
+  assert.ok(message.includes(file) && message.length < 4_000, message.slice(0, 300));
+  assert.match(message, /characters are not shown/);
+  await able.send({ id: question.id, result: { action: "cancel" } });
+  assert.equal((await running).pending?.reason, "approval", "a dismissed question is no no");
+  assert.ok(paused.workflow_id);
+});
+
+Deno.test("when the one who was asked leaves, the others do not wait for ever", async () => {
+  await using home = await createTestHome(CONFIG);
+  const file = `${home.dir}/oracle`;
+  const able = await connectClient(home, { capabilities: { elicitation: {} } });
+  await using mute = await connectClient(home);
+  const call = able.call("run_workflow", { tasks: acting(file) }, { progressToken: 1 });
+  call.catch(() => {});
+  await until("it asks", () => able.others.some(({ method }) => method === "elicitation/create"));
+  const id = /wf_\w+/.exec(JSON.stringify(able.others))![0];
+  const waiting = resume(mute, id, "continue");
+  await sleep(200);
+  await able.close();
+  assert.equal((await waiting).pending?.reason, "approval");
+});
+
+Deno.test("an approval is for the tool as it was defined", async () => {
+  await using home = await createTestHome();
+  const list = `${home.dir}/tools.json`;
+  const define = (description: string) =>
+    Deno.writeTextFile(list, JSON.stringify([{ name: "act", description, inputSchema: { type: "object" } }]));
+  await define("harmless");
+  const { stringify } = await import("yaml");
+  const config = { servers: { odd: testServer("listed", list) }, policy: { approve: ["odd:*"] } };
+  await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify(config));
+  await using client = await connectClient(home);
+  const paused = await run(client, [task("a", "odd:act"), task("b", "odd:act")]);
+  const shown = async () =>
+    JSON.parse((await home.run(["approvals", "--json"])).stdout)[0] as { hash: string; task: string };
+  const { hash } = await shown();
+  await define("wipes the disk");
+  await home.run(["index", "odd"]);
+  const again = await resume(client, paused.workflow_id, "continue");
+  assert.equal(again.pending?.task, "a");
+  assert.notEqual((await shown()).hash, hash, "the old word would not count");
 });
 
 Deno.test("every call that needs it is asked for on its own, and status says who waits", async () => {

@@ -1,5 +1,6 @@
 // What a crash, a restart and a second decision do to a run: nothing is lost, nothing happens twice, doubt is told.
 import assert from "node:assert/strict";
+import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { crash, linesOf, refused, resume, run, statuses, task, untilStatus } from "../fixtures/workflow.ts";
@@ -201,3 +202,108 @@ Deno.test("two who decide at once cannot both win", async () => {
     assert.equal(times === 1 && statuses(end).acts === "success", end.status === "completed");
   }
 });
+
+Deno.test("an engine that is stopped while a long call acts leaves a doubt behind, not a failure", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const seen = client.others.length;
+  await client.send({
+    id: "r",
+    method: "tools/call",
+    params: {
+      name: "run_workflow",
+      arguments: { tasks: [task("acts", "kit:append", { file, line: "$$OUTPUT[x]", ms: 20_000 })] },
+      _meta: { progressToken: "p" },
+    },
+  });
+  await until("it acts", async () => (await linesOf(file)).length === 1);
+  const id = /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+  assert.equal((await home.run(["engine", "stop"])).code, 0);
+  const doubt = await untilStatus(client, id, "paused", 10_000);
+  assert.deepEqual([doubt.pending?.reason, doubt.pending?.task], ["in_doubt", "acts"]);
+  assert.deepEqual(doubt.pending?.call, { tool: "kit:append", arguments: { file, line: "$OUTPUT[x]", ms: 20_000 } });
+  assert.deepEqual(await linesOf(file), ["begin $OUTPUT[x]"]);
+});
+
+Deno.test("a client that only looks in after a crash does the run no harm", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  const client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const id = await startSlowly(client, [
+    task("reads", "kit:wait", { ms: 1_200 }),
+    task("acts", "kit:append", { file, line: "x" }, { depends_on: ["reads"] }),
+  ]);
+  await crash(home);
+  Deno.kill(client.pid, "SIGKILL");
+  for (const ms of [50, 150, 300]) {
+    const visitor = await connectClient(home);
+    await visitor.request("tools/list");
+    await sleep(ms);
+    await visitor.close();
+  }
+  await using next = await connectClient(home);
+  const done = await untilStatus(next, id, "completed", 12_000);
+  assert.deepEqual(statuses(done), { reads: "success", acts: "success" });
+  assert.deepEqual(await linesOf(file), ["begin x", "end x"]);
+});
+
+Deno.test("a run out of a backup never goes on by itself", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  const client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const id = await startSlowly(client, [
+    task("reads", "kit:wait", { ms: 2_500 }),
+    task("pays", "kit:append", { file, line: "paid" }, { depends_on: ["reads"] }),
+  ]);
+  assert.equal((await home.run(["backup", `${home.dir}/then.backup`])).code, 0);
+  await untilStatus(client, id, "completed", 8_000);
+  await client.close();
+  const restored = await home.run(["restore", `${home.dir}/then.backup`]);
+  assert.equal(restored.code, 0, restored.stderr);
+  await using next = await connectClient(home);
+  await sleep(1_000);
+  const waiting = await resume(next, id, "status");
+  assert.deepEqual([waiting.status, waiting.pending?.reason], ["paused", "waiting"]);
+  assert.match(waiting.pending!.why, /comes out of a backup/);
+  assert.deepEqual(await linesOf(file), ["begin paid", "end paid"]);
+});
+
+Deno.test("tasks are added to a run that is running, and what it needs is written down anew", async () => {
+  await using home = await createTestHome({
+    servers: { ...SERVERS, two: testServer("kit", "--name=two") },
+    policy: { effects: { ...EFFECTS, "two:echo": "read" } },
+  });
+  await using client = await connectClient(home);
+  const id = await startSlowly(client, [task("slow", "kit:wait", { ms: 800 })]);
+  const done = await resume(client, id, "inject", { tasks: [task("more", "two:echo", { text: "$OUTPUT[slow]" })] });
+  assert.deepEqual([done.status, done.results], ["completed", { more: "two: waited" }]);
+  const { summary, servers } = await rowOf(home, id);
+  assert.deepEqual([summary, servers], [2, ["kit", "two"]]);
+});
+
+/** Starts a run and does not wait for it. */
+async function startSlowly(client: RawClient, tasks: unknown[]): Promise<string> {
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  const seen = client.others.length;
+  await client.send({
+    id: crypto.randomUUID(),
+    method: "tools/call",
+    params: { name: "run_workflow", arguments: { tasks }, _meta: { progressToken: "p" } },
+  });
+  await until("it runs", () => client.others.length > seen);
+  return /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+}
+
+/** What the database knows about a run. */
+async function rowOf(home: TestHome, id: string): Promise<{ summary: number; servers: string[] }> {
+  await crash(home);
+  const db = await openDatabase(`${home.dir}/data`);
+  const [row] = await db.query<{ summary: string; servers: string[] }>(
+    "select summary, servers from workflow_run where id = $1",
+    [id],
+  );
+  await db.close();
+  return { summary: JSON.parse(row!.summary).tasks, servers: row!.servers };
+}

@@ -23,12 +23,11 @@ Deno.test("tasks run in parallel on several servers, and what one gives goes whe
       task("rows", "kit:rows", { count: 3 }),
       task("text", "two:echo", { text: "sum $OUTPUT[sum].sum, rows $OUTPUT[rows].rows[1]" }),
       task("whole", "kit:add", { a: "$OUTPUT[sum].sum", b: 0 }),
-      task("deep", "kit:everything", {
+      task("deep", "kit:mirror", {
         list: ["$OUTPUT[sum]", { in: "$OUTPUT[rows].rows[0].name" }],
         raw: "$$OUTPUT[x]",
       }),
-      task("bare", "grow", {}),
-    ].slice(0, 5),
+    ],
     {},
     { progressToken: "p" },
   );
@@ -36,7 +35,7 @@ Deno.test("tasks run in parallel on several servers, and what one gives goes whe
   assert.deepEqual(done.results, {
     text: `two: sum 42, rows {"id":1,"name":"row 1","note":"${"n".repeat(40)}"}`,
     whole: { sum: 42 },
-    deep: [1, "two", null],
+    deep: { list: [{ sum: 42 }, { in: "row 0" }], raw: "$OUTPUT[x]" },
   });
   assert.ok(done.stats.tokens_kept > 40, "the rows never reached the client");
   const told = client.others.filter(({ method }) => method === "notifications/progress")
@@ -350,6 +349,83 @@ Deno.test("a question that nobody can answer pauses the run until somebody can",
     assert.equal(answer.status, "completed");
     assert.match(JSON.stringify(answer.results.ask), /Ann/);
   }
+});
+
+Deno.test("a question touches no other call: not one beside it, not a direct one, none that has an effect", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using mute = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const beside = await run(mute, [
+    task("ask", "kit:ask", {}, { timeout_ms: 400 }),
+    task("acts", "kit:append", { file, line: "beside", ms: 1_200 }),
+  ]);
+  assert.deepEqual(statuses(beside), { ask: "error", acts: "success" });
+  const direct = mute.use("kit:ask");
+  const alone = await run(mute, [task("acts", "kit:append", { file, line: "alone", ms: 700 })]);
+  assert.equal(alone.status, "completed");
+  assert.equal((await direct).content.length, 1, "who asked directly gets an answer, too");
+  assert.deepEqual(await linesOf(file), ["begin beside", "end beside", "begin alone", "end alone"]);
+});
+
+Deno.test("an answer stays within what an agent can read, and asking again makes no new files", async () => {
+  await using home = await createTestHome({
+    servers: { kit: testServer("kit") },
+    policy: { effects: { "kit:*": "read" } },
+    limits: { answer_tokens: 2_000 },
+  });
+  await using client = await connectClient(home);
+  const many = Array.from({ length: 300 }, (_, i) => task(`t${i}`, "kit:echo", { text: "x".repeat(300) }));
+  const answer = await run(client, many);
+  assert.ok(JSON.stringify(answer).length < 40_000, `${JSON.stringify(answer).length} characters`);
+  const more = Object.entries(answer.results).find(([key]) => key.endsWith(" more"))![1] as { handle: string };
+  const part = await client.use("agentcards:read_result", { handle: more.handle, path: "t299", limit: 10 });
+  assert.equal(textOf(part), "kit: xxxxx");
+  const files = async () => (await Array.fromAsync(Deno.readDir(`${home.dir}/results`))).length;
+  const before = await files();
+  for (let i = 0; i < 3; i++) await resume(client, answer.workflow_id, "status");
+  assert.equal(await files(), before);
+});
+
+Deno.test("what a run that waits has put aside stays, whatever the quota", async () => {
+  await using home = await createTestHome({
+    servers: { kit: testServer("kit") },
+    policy: { effects: { "kit:*": "read" } },
+    limits: { results_bytes: 1_048_576 },
+  });
+  await using client = await connectClient(home);
+  const paused = await run(client, [
+    task("big", "kit:big", { characters: 300_000 }),
+    task("huge", "kit:big", { characters: 1_500_000 }),
+    task("use", "kit:echo", { text: "$OUTPUT[big]" }, { depends_on: ["huge"] }),
+  ], { pause: "layer" });
+  for (let i = 0; i < 6; i++) await client.use("kit:big", { characters: 400_000 });
+  await sleep(300);
+  const done = await resume(client, paused.workflow_id, "continue");
+  assert.equal(done.status, "completed", JSON.stringify(done.tasks));
+});
+
+Deno.test("a run's time and a task's time hold while a server starts, too", async () => {
+  const slow = {
+    command: "sh",
+    args: ["-c", `sleep 5; exec ${testServer("kit").command} ${testServer("kit").args.join(" ")}`],
+  };
+  await using home = await createTestHome({ servers: { kit: slow, fast: testServer("kit") } });
+  await using client = await connectClient(home);
+  // What it offers must be known without starting it.
+  await Deno.writeTextFile(`${home.dir}/config.yaml`, "servers: {}\n");
+  await client.close();
+  await home.run(["engine", "stop"]);
+  const { stringify } = await import("yaml");
+  await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify({ servers: { kit: slow } }));
+  await home.run(["index"]);
+  await using next = await connectClient(home);
+  const began = performance.now();
+  const answer = await run(next, [task("acts", "kit:append", { file: "/dev/null", line: "x" }, { timeout_ms: 300 })]);
+  assert.ok(performance.now() - began < 3_000, `${performance.now() - began} ms`);
+  assert.deepEqual(statuses(answer), { acts: "error" });
+  assert.match(answer.tasks[0]!.error!, /did not answer within 0\.3 s/);
+  const timed = await run(next, [task("acts", "kit:append", { file: "/dev/null", line: "x" })], { timeout_ms: 300 });
+  assert.deepEqual([timed.status, statuses(timed)], ["failed", { acts: "skipped" }]);
 });
 
 Deno.test("an embedding program runs workflows, too", async () => {

@@ -36,6 +36,11 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
       _meta: { "example.com/trace": "abc" },
     }),
   },
+  mirror: {
+    description: "Gives its arguments back as they came",
+    inputSchema: object(),
+    run: (args) => text(JSON.stringify(args), { structuredContent: args }),
+  },
   fail: {
     description: "Fails as a tool fails",
     inputSchema: object(),

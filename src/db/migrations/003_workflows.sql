@@ -38,3 +38,6 @@ create table workflow_snapshot (
   seq   integer not null,
   state text not null
 );
+
+-- What a run that is not over has put aside stays, whatever its age and the quota say.
+alter table result_handle add column run text;
