@@ -10,7 +10,7 @@ import { socketChannel } from "./socket_channel.ts";
 /** The exit code of an engine that found another one at work: its starter connects to that one. */
 export const LOST_THE_RACE = 75;
 
-const WARM_UP_AFTER_MS = 250;
+const WARM_UP_AFTER_MS = 50;
 
 /**
  * Runs the one engine of a home until it is told to stop or has been idle for long enough. It listens before it loads

@@ -187,6 +187,16 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
   async function goOn({ row, fold }: Resting, { decided, session, book, why }: Next): Promise<LiveRun> {
     const first = record(fold, [...decided, { kind: "resumed", why }]);
     const { plan: tasks } = fold.state;
+    // Starting them takes as long as all the rest here; a run that will only rest again needs none.
+    if (why === "after a restart" || why === "continue") {
+      const states = [...fold.state.tasks.values()];
+      const isDoubtful = states.some(({ status, effectful }) =>
+        status === "in_doubt" || status === "running" && effectful
+      );
+      const open = tasks.filter(({ id }) => ["waiting", "running"].includes(fold.state.tasks.get(id)!.status));
+      const servers = isDoubtful ? [] : serversOf(open);
+      for (const server of servers) session.server(server).catalogue().catch(() => {});
+    }
     await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
     const plan = planAgain(tasks, { maxTasks: Infinity, check: () => [] });
     live.requireOpen();

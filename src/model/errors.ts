@@ -22,6 +22,7 @@ export type ErrorCode =
   | "RUN_TAKEN"
   | "RUN_STATE"
   | "RESULT_GONE"
+  | "SANDBOX_TOO_WEAK"
   | "TIMEOUT"
   | "CANCELLED"
   | "INTERNAL";

@@ -18,6 +18,7 @@ const NAMES = [
   "makespan",
   "journal",
   "crash",
+  "sandbox",
 ] as const;
 
 const [name, ...rest] = Deno.args;

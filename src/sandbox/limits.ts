@@ -1,0 +1,25 @@
+/** What one run of code may use. The parent holds it to all of them, whatever else the machine can do. */
+export interface CageLimits {
+  readonly wallMs: number;
+  readonly memoryMb: number;
+  /** Everything it prints, on both streams. */
+  readonly outputBytes: number;
+  /** One value that crosses, however many frames it takes. */
+  readonly valueBytes: number;
+  readonly depth: number;
+  readonly calls: number;
+  readonly callsAtOnce: number;
+}
+
+export const CAGE_LIMITS: CageLimits = Object.freeze({
+  wallMs: 30_000,
+  memoryMb: 512,
+  outputBytes: 1_048_576,
+  valueBytes: 32 * 1_048_576,
+  depth: 64,
+  calls: 10_000,
+  callsAtOnce: 64,
+});
+
+/** One line from the cage: a part of a value and what is said about it. */
+export const MAX_FRAME = 2 * 1_048_576;

@@ -1,0 +1,232 @@
+// The main module of a cage: trusted, alone in its process, with no permission at all. It imports nothing, since in the
+// strictest cage no other file is there. The code it runs arrives as the first line of stdin and is imported as a `data:`
+// module: as a main module it could read any file through static imports, whatever the permissions.
+
+type Json = unknown;
+
+interface First {
+  readonly nonce: string;
+  readonly code: string;
+  readonly context: Json;
+  readonly deps: Json;
+  /** Names of variables and the servers they stand for. */
+  readonly servers: Readonly<Record<string, string>>;
+}
+
+// Taken before the code can change them.
+const { parse, stringify } = JSON;
+const { Error: PlainError, Promise: PlainPromise, Map: PlainMap, Object: PlainObject, String: PlainString } =
+  globalThis;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const encode = encoder.encode.bind(encoder);
+const decode = decoder.decode.bind(decoder);
+const { stdin, stdout, inspect } = Deno;
+const read = stdin.read.bind(stdin);
+const writeSync = stdout.writeSync.bind(stdout);
+const NotCapable = Deno.errors.NotCapable;
+const mapGet = PlainFunction(PlainMap.prototype.get);
+const mapSet = PlainFunction(PlainMap.prototype.set);
+const mapDelete = PlainFunction(PlainMap.prototype.delete);
+
+// deno-lint-ignore no-explicit-any -- a method made a function, whatever it is
+function PlainFunction(method: (...args: any[]) => any): (self: unknown, ...args: unknown[]) => any {
+  return Function.prototype.call.bind(method);
+}
+
+/** What one line may hold; longer values go in parts. */
+const PART = 256 * 1024;
+const LONGEST_LOG = 8 * 1024;
+
+let buffered = "";
+const chunk = new Uint8Array(64 * 1024);
+async function line(): Promise<string> {
+  for (;;) {
+    const end = buffered.indexOf("\n");
+    if (end >= 0) {
+      const found = buffered.slice(0, end);
+      buffered = buffered.slice(end + 1);
+      return found;
+    }
+    const count = await read(chunk);
+    if (count === null) Deno.exit(0);
+    buffered += decode(chunk.subarray(0, count), { stream: true });
+  }
+}
+
+const first = parse(await line()) as First;
+const { nonce } = first;
+
+function send(frame: Record<string, unknown>): void {
+  const bytes = encode(`${stringify({ n: nonce, ...frame })}\n`);
+  for (let sent = 0; sent < bytes.length;) sent += writeSync(bytes.subarray(sent));
+}
+
+/** A value of any size, as JSON in parts, each a frame of its own. */
+function sendValue(frame: Record<string, unknown>, value: unknown): void {
+  const json = stringify(value) ?? "null";
+  for (let at = 0; json.length - at > PART; at += PART) send({ ...frame, part: json.slice(at, at + PART) });
+  send({ ...frame, last: json.slice(Math.floor((json.length - 1) / PART) * PART) });
+}
+
+interface Waiter {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  text: string;
+}
+const waiting = new PlainMap<number, Waiter>();
+let calls = 0;
+
+class ToolError extends PlainError {
+  override readonly name = "ToolError";
+  constructor(message: string, readonly tool: string) {
+    super(message);
+  }
+}
+
+function ask(method: "call" | "result", what: string, args: unknown): Promise<unknown> {
+  const id = ++calls;
+  return new PlainPromise((resolve, reject) => {
+    mapSet(waiting, id, { resolve, reject, text: "" });
+    sendValue({ t: method, id, what }, args);
+  });
+}
+
+async function takeReplies(): Promise<never> {
+  for (;;) {
+    const { id, part, last, error, tool } = parse(await line());
+    const waiter = mapGet(waiting, id) as Waiter | undefined;
+    if (!waiter) continue;
+    if (part !== undefined) {
+      waiter.text += part;
+      continue;
+    }
+    mapDelete(waiting, id);
+    if (error !== undefined) waiter.reject(new ToolError(error, tool));
+    else waiter.resolve(parse(waiter.text + last));
+  }
+}
+
+const call = (tool: string) => (args: unknown = {}) => ask("call", tool, args);
+const byName = (server: string) =>
+  new Proxy(PlainObject.create(null), {
+    get: (_, name) => typeof name === "string" && name !== "then" ? call(`${server}:${name}`) : undefined,
+  });
+const tools = new Proxy(PlainObject.create(null), {
+  get: (_, id) => typeof id === "string" && id !== "then" ? call(id) : undefined,
+});
+const results = PlainObject.freeze({
+  get: (handle: string, path?: unknown) => ask("result", PlainString(handle), path),
+});
+
+function log(level: string) {
+  return (...values: unknown[]) => {
+    const text = values.map((value) => typeof value === "string" ? value : inspect(value, { depth: 4 })).join(" ");
+    send({ t: "log", level, text: text.slice(0, LONGEST_LOG) });
+  };
+}
+const quiet = () => {};
+const levels = {
+  log: "info",
+  info: "info",
+  debug: "debug",
+  warn: "warning",
+  error: "error",
+  trace: "debug",
+  dir: "info",
+  table: "info",
+};
+globalThis.console = new Proxy({} as Console, {
+  get: (_, name) => typeof name === "string" && name in levels ? log(levels[name as keyof typeof levels]) : quiet,
+});
+
+// Not a boundary, only tidy: what would keep something for another run, start another thread, or talk past the runner.
+for (
+  const name of [
+    "Worker",
+    "localStorage",
+    "sessionStorage",
+    "caches",
+    "BroadcastChannel",
+    "EventSource",
+    "WebSocket",
+    "prompt",
+    "alert",
+    "confirm",
+  ]
+) delete (globalThis as Record<string, unknown>)[name];
+delete (Deno as unknown as Record<symbol, unknown>)[(Deno as unknown as { internal: symbol }).internal];
+for (const name of ["stdin", "stdout", "stderr"]) PlainObject.defineProperty(Deno, name, { value: undefined });
+
+/** Static imports cannot stand in a function: they go to the front, and an empty place stays where they were. */
+const IMPORT = /^[ \t]*import\s*(?:[\w*{][^'";]*?\sfrom\s*)?["'][^"'\n]+["'](?:\s*with\s*\{[^}]*\})?[ \t]*;?/gm;
+
+const imports: string[] = [];
+const body = first.code.replace(IMPORT, (found) => {
+  imports.push(found.replace(/\s+/g, " ").trim().replace(/;?$/, ";"));
+  return found.replace(/[^\n]/g, "");
+});
+const names = ["context", "deps", "tools", "results", "ToolError", ...PlainObject.keys(first.servers)];
+// On the first line of the code, so that every line keeps its number.
+const head = `${imports.join("")}export default async (${
+  names.map((name) => `${name}: any`).join(", ")
+}) => await (async () => {`;
+const source = `${head}${body}\n})();\n`;
+
+function base64(bytes: Uint8Array): string {
+  return bytes.toBase64();
+}
+
+interface Failure {
+  readonly type: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly tool?: string;
+}
+
+/** What went wrong, with the place in the code as its author wrote it. */
+function failureOf(thrown: unknown, isLoading: boolean): Failure {
+  const error = thrown instanceof PlainError ? thrown : new PlainError(`${PlainString(thrown)} was thrown`);
+  let message = PlainString(error.message).slice(0, 4_000);
+  const stack = PlainString(error.stack ?? "").slice(0, 20_000);
+  const place = /data:application\/typescript;base64,[\w+/=.]+:(\d+):(\d+)/.exec(isLoading ? message : stack);
+  message = message.replace(/data:application\/typescript;base64,[\w+/=.]+/g, "code");
+  const type = isLoading && (error instanceof SyntaxError || /could not be parsed|SyntaxError/.test(message))
+    ? "SyntaxError"
+    : error instanceof NotCapable || /permission|Requires .* access/i.test(message)
+    ? "PermissionError"
+    : error instanceof RangeError && /allocation|length|memory/i.test(message)
+    ? "MemoryError"
+    : error instanceof ToolError
+    ? "ToolError"
+    : "RuntimeError";
+  const where = place && {
+    line: Number(place[1]),
+    column: Number(place[1]) === 1 ? Math.max(1, Number(place[2]) - head.length) : Number(place[2]),
+  };
+  return {
+    type,
+    message: error.name === "Error" || type !== "RuntimeError" ? message : `${error.name}: ${message}`,
+    ...where,
+    ...error instanceof ToolError && { tool: error.tool },
+  };
+}
+
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  send({ t: "error", error: failureOf(event.reason, false) });
+});
+
+void takeReplies();
+PlainObject.preventExtensions(globalThis);
+let isLoading = true;
+try {
+  const module = await import(`data:application/typescript;base64,${base64(encode(source))}`);
+  isLoading = false;
+  const servers = PlainObject.values(first.servers).map(byName);
+  const value = await module.default(first.context, first.deps, tools, results, ToolError, ...servers);
+  sendValue({ t: "value" }, value);
+} catch (error) {
+  send({ t: "error", error: failureOf(error, isLoading) });
+}
