@@ -58,11 +58,22 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   for (const task of tasks) add(options.check(task).map(named(task.id)));
   const places = new Map(tasks.map(({ id }, place) => [id, place]));
   for (const task of tasks) add(danglingIn(task, places, problems.length < SHOWN_PROBLEMS));
-  const needs = tasks.map(({ depends_on }) => depends_on.flatMap((id) => places.get(id) ?? []));
-  const order = sorted(needs);
-  if (order.length < tasks.length) problems.push(`they wait for each other: ${cycle(tasks, needs, order).join(" → ")}`);
+  const { needs, order } = ordered(tasks, places);
+  if (order.length < tasks.length) problems.push(circle(tasks, needs, order));
   if (problems.length > 0) throw invalid(problems);
   return deepFreeze(placed(tasks, needs, order));
+}
+
+/** The plan of tasks that were planned before: what was checked then is not checked again. */
+export function planAgain(tasks: readonly Task[]): Plan {
+  const { needs, order } = ordered(tasks, new Map(tasks.map(({ id }, place) => [id, place])));
+  if (order.length < tasks.length) throw invalid([circle(tasks, needs, order)]);
+  return placed(tasks, needs, order);
+}
+
+function ordered(tasks: readonly Task[], places: ReadonlyMap<string, number>) {
+  const needs = tasks.map(({ depends_on }) => depends_on.flatMap((id) => places.get(id) ?? []));
+  return { needs, order: sorted(needs) };
 }
 
 function invalid(problems: readonly string[]): AgentCardsError {
@@ -142,6 +153,10 @@ function reversed(needs: readonly (readonly number[])[]): number[][] {
   const neededBy: number[][] = needs.map(() => []);
   needs.forEach((some, place) => some.forEach((need) => neededBy[need]!.push(place)));
   return neededBy;
+}
+
+function circle(...given: Parameters<typeof cycle>): string {
+  return `they wait for each other: ${cycle(...given).join(" → ")}`;
 }
 
 /** One circle among the tasks that could not be put in order, spelt out. */

@@ -51,7 +51,9 @@ export interface Launch {
   readonly written: Promise<void>;
 }
 
-const SNAPSHOT_AFTER_ROWS = 500;
+const SNAPSHOT_EVERY_ROWS = 500;
+/** Above this, writing what is known again would cost more than reading it once. */
+const LARGEST_SNAPSHOT = 4_000_000;
 const PRUNE_EVERY_MS = 3_600_000;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
@@ -78,8 +80,11 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
     const { state } = fold;
     const settled = (async () => {
       try {
-        for await (const event of run.events) for (const tell of listeners) tell(event);
-        if (state.status === "paused" && state.seq > SNAPSHOT_AFTER_ROWS) await writer.snapshot(state).catch(() => {});
+        for await (const event of run.events) {
+          for (const tell of listeners) tell(event);
+          if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
+        }
+        if (state.status === "paused" && state.seq > SNAPSHOT_EVERY_ROWS) await keepSnapshot(writer, state);
         return { id, state };
       } finally {
         lives.delete(id);
@@ -157,6 +162,19 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
       await journal.close();
     },
   };
+}
+
+/**
+ * Keeps what a run's rows add up to, so that going on after a crash reads few of them. It may know of a row that is still
+ * on the way to the journal: that is no harm, since the row only says what has happened.
+ */
+async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
+  let size = 0;
+  for (const { bytes, output } of state.tasks.values()) size += output?.kind === "value" ? bytes : 0;
+  if (size > LARGEST_SNAPSHOT) return;
+  await writer.snapshot(state).catch((error) =>
+    log("debug", "no snapshot", { run: writer.run, reason: messageOf(error) })
+  );
 }
 
 /** Waits for a run beside others. One who loses patience leaves it running; one who calls it off makes it rest. */

@@ -2,7 +2,7 @@ import { variablesOf } from "../config/expand.ts";
 import { isGenuine } from "../dag/approval.ts";
 import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
-import { plan as planAgain } from "../dag/plan.ts";
+import { planAgain } from "../dag/plan.ts";
 import { summaryOf } from "../dag/pending.ts";
 import type { RunPorts } from "../dag/run_port.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
@@ -198,7 +198,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
       for (const server of servers) session.server(server).catalogue().catch(() => {});
     }
     await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
-    const plan = planAgain(tasks, { maxTasks: Infinity, check: () => [] });
+    const plan = planAgain(tasks);
     live.requireOpen();
     const writer = await journal.take(row, first, summaryOf(fold.state));
     if (!writer) throw tooLate(row.id);
