@@ -1,5 +1,6 @@
 import { locateHome } from "../config/home.ts";
 import { askEngine, type ControlRequest } from "../gateway/control_client.ts";
+import { AgentCardsError } from "../model/errors.ts";
 import { ownProgram } from "./own_program.ts";
 
 /** A question to the engine, asked from this folder where no other is named. */
@@ -7,8 +8,17 @@ export interface Question extends ControlRequest {
   readonly cwd?: string | undefined;
 }
 
-/** Asks this home's engine, starting one when there is none. */
-export function ask<T>({ cwd = Deno.cwd(), ...request }: Question): Promise<T> {
+/** Asks this home's engine, starting one when there is none. What only reads is asked once more when the engine goes. */
+export async function ask<T>({ cwd = Deno.cwd(), ...request }: Question): Promise<T> {
   const env = Deno.env.toObject();
-  return askEngine<T>({ home: locateHome(env), cwd, env, program: ownProgram() }, request);
+  const once = () => askEngine<T>({ home: locateHome(env), cwd, env, program: ownProgram() }, request);
+  try {
+    return await once();
+  } catch (error) {
+    const isGone = error instanceof AgentCardsError && error.code === "ENGINE_UNREACHABLE";
+    if (!isGone || !READING.has(request.method)) throw error;
+    return await once();
+  }
 }
+
+const READING = new Set(["status", "search", "tools", "runs", "run_show", "approvals"]);

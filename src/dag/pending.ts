@@ -36,7 +36,8 @@ export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): 
     return made("in_doubt", { why, calls: doubtful.map(({ id }) => callOf(state, id)) });
   }
   for (const reason of ["approval", "question", "effects"] as const) {
-    const calls = [...held.values()].filter((call) => call.reason === reason);
+    // In the order of the plan, not in that of who came to the gate first.
+    const calls = state.plan.flatMap(({ id }) => held.get(id) ?? []).filter((call) => call.reason === reason);
     const [first] = calls;
     if (!first) continue;
     // An approval is for one call; the others get their turn after it.

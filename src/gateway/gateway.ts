@@ -2,10 +2,11 @@ import { ensureHome, type Home } from "../config/home.ts";
 import { readConfigFile } from "../config/read.ts";
 import { DEFAULTS, type Limits } from "../config/schema.ts";
 import { createJournal } from "../dag/journal.ts";
-import type { RunPorts } from "../dag/run_port.ts";
 import type { Database } from "../db/database.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
+import { availableLevel } from "../sandbox/level.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
@@ -32,8 +33,6 @@ export interface Gateway extends AsyncDisposable {
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
-  /** Runs the code of code tasks; without it there are none. */
-  readonly runCode?: RunPorts["runCode"];
 }
 
 /** Builds the parts and joins them. Nothing slow is opened before somebody needs it. */
@@ -85,7 +84,9 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const sessions = new Set<Session>();
   // The caller holds the home's lock, so nobody else can have the database open.
   const journal = createJournal(maybeDatabase, { isAlone: true });
-  const workflows = createWorkflows({ journal, sessions, ...options.runCode && { runCode: options.runCode } });
+  let sandboxing: Promise<Sandbox> | undefined;
+  const sandbox = () => sandboxing ??= openSandbox(shared.reaper());
+  const workflows = createWorkflows({ journal, sessions, sandbox });
 
   /** All that are open; one whose connection is gone may still carry a run, but takes up no other. */
   const open = new Set<Session>();
@@ -103,7 +104,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       const session = await openSession(shared, context);
       sessions.add(session);
       open.add(session);
-      return Object.assign(session, { workflows });
+      return Object.assign(session, { workflows, sandbox });
     },
     workflows,
     async closeSession(session) {
@@ -114,6 +115,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     async [Symbol.asyncDispose]() {
       isClosing = true;
       await workflows.close();
+      await (await sandboxing)?.close();
       await Promise.all([...open].map(dispose));
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
@@ -126,6 +128,15 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await stopLog();
     },
   };
+}
+
+/** As strong a cage as this machine can build. */
+async function openSandbox(reaper: Reaper): Promise<Sandbox> {
+  const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
+    typeof import("../sandbox/sandbox.ts")
+  >);
+  const { level } = await availableLevel();
+  return createSandbox({ level, watch: reaper.watch, forget: reaper.forget });
 }
 
 interface EngineSettings {

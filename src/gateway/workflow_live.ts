@@ -1,7 +1,7 @@
 import type { Journal, Writer } from "../dag/journal.ts";
 import type { DecidedBy, RunEvent } from "../dag/event.ts";
 import { startRun } from "../dag/run.ts";
-import type { Run, RunPorts } from "../dag/run_port.ts";
+import type { Run } from "../dag/run_port.ts";
 import type { Fold, RunState } from "../dag/state.ts";
 import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
@@ -9,6 +9,8 @@ import { isObject } from "../model/json.ts";
 import { log } from "../telemetry/log.ts";
 import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { codePort } from "./workflow_code.ts";
 import { createPorts } from "./workflow_ports.ts";
 import { progressTo } from "./workflow_progress.ts";
 import type { ToolBook } from "./workflow_tools.ts";
@@ -59,7 +61,7 @@ const PRUNE_EVERY_MS = 3_600_000;
 const LEAVE_MS = 3_000;
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode?: RunPorts["runCode"] }) {
+export function createLiveRuns({ journal, sandbox }: { journal: Journal; sandbox: () => Promise<Sandbox> }) {
   const lives = new Map<string, LiveRun>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
   let prunedAt = -Infinity;
@@ -75,7 +77,7 @@ export function createLiveRuns({ journal, runCode }: { journal: Journal; runCode
     const watchers = new Set<Caller>();
     const listeners = new Set<(event: RunEvent) => void>();
     const { concurrency, server_concurrency } = session.config.limits;
-    const ports = createPorts({ run: id, session, book, watchers, ...runCode && { runCode } });
+    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, sandbox) });
     const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
     const { state } = fold;
     const settled = (async () => {

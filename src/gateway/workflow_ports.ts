@@ -23,7 +23,7 @@ export interface PortOptions {
   readonly book: ToolBook;
   /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
   readonly watchers: ReadonlySet<Caller>;
-  readonly runCode?: RunPorts["runCode"];
+  readonly runCode: RunPorts["runCode"];
 }
 
 /** A task's own time, where neither it nor its server's definition says otherwise. */
@@ -31,11 +31,9 @@ const TASK_TIMEOUT_MS = 30_000;
 /** What is kept in the journal itself; anything longer goes into a file of its own. */
 const INLINE_CHARACTERS = 32_768;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
-const NO_CODE: RunPorts["runCode"] = () =>
-  Promise.resolve({ ok: false, kind: "failed", error: "Code tasks need the sandbox, which is not there yet" });
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
-export function createPorts({ run, session, book, watchers, runCode = NO_CODE }: PortOptions): RunPorts {
+export function createPorts({ run, session, book, watchers, runCode }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
   const questions = createQuestions(watchers, session.callers);

@@ -66,7 +66,6 @@ export function createToolBook(session: Session): ToolBook {
 export interface Planning {
   readonly session: Session;
   readonly book: ToolBook;
-  readonly canRunCode: boolean;
 }
 
 let checking: Promise<ArgumentCheck> | undefined;
@@ -74,7 +73,7 @@ let checking: Promise<ArgumentCheck> | undefined;
 /** Tasks as somebody sent them become a plan, together with those that are there already. */
 export async function planTasks(
   given: unknown,
-  { session, book, canRunCode }: Planning,
+  { session, book }: Planning,
   before: readonly Task[] = [],
 ): Promise<Plan> {
   const more = Array.isArray(given) ? given : undefined;
@@ -86,9 +85,7 @@ export async function planTasks(
     maxTasks: session.config.limits.tasks,
     check(task) {
       if (isThere.has(task.id)) return [];
-      if (task.type === "code_execution") {
-        return canRunCode ? [] : ["code tasks need the sandbox, which is not there yet"];
-      }
+      if (task.type === "code_execution") return [];
       const found = book.find(task.tool);
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);

@@ -4,7 +4,6 @@ import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { planAgain } from "../dag/plan.ts";
 import { summaryOf } from "../dag/pending.ts";
-import type { RunPorts } from "../dag/run_port.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
@@ -12,6 +11,7 @@ import { canonicalJson, sha256 } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { createTurns } from "../model/turn.ts";
 import { splitToolId } from "../model/tool.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { log } from "../telemetry/log.ts";
 import type { Session } from "./session.ts";
 import { happeningsOf, onlyHumans, type Request } from "./workflow_decisions.ts";
@@ -32,6 +32,8 @@ import { createToolBook, planTasks, type ToolBook } from "./workflow_tools.ts";
 /** A session with the runs of its engine at hand: what our own tools work with. */
 export interface WorkSession extends Session {
   readonly workflows: Workflows;
+  /** Where code runs; started when it is first needed. */
+  sandbox(): Promise<Sandbox>;
 }
 
 export interface StartRequest {
@@ -60,19 +62,18 @@ export interface Workflows {
 export interface WorkflowsOptions {
   readonly journal: Journal;
   readonly sessions: ReadonlySet<Session>;
-  readonly runCode?: RunPorts["runCode"];
+  sandbox(): Promise<Sandbox>;
 }
 
-export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions): Workflows {
-  const live = createLiveRuns({ journal, ...runCode && { runCode } });
+export function createWorkflows({ journal, sessions, sandbox }: WorkflowsOptions): Workflows {
+  const live = createLiveRuns({ journal, sandbox });
   const inTurn = createTurns();
-  const canRunCode = runCode !== undefined;
 
   async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
     const { session } = decider;
     const running = await carried(session, async () => {
       const book = createToolBook(session);
-      const plan = await planTasks(tasks, { session, book, canRunCode });
+      const plan = await planTasks(tasks, { session, book });
       checkOptions(plan, options);
       const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
       const fold = createFold();
@@ -153,7 +154,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     if (action === "inject" && !session) throw elsewhere(row.id, row);
     const book = createToolBook(session ?? decider.session);
     const plan = action === "inject" && session
-      ? await planTasks(request.tasks, { session, book, canRunCode }, fold.state.plan)
+      ? await planTasks(request.tasks, { session, book }, fold.state.plan)
       : undefined;
     const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
     const state = restingState(fold.state, row);
@@ -172,7 +173,7 @@ export function createWorkflows({ journal, sessions, runCode }: WorkflowsOptions
     const { id, state, session, book, run, writer } = running;
     const { action } = request;
     if (action === "inject") {
-      const bigger = await planTasks(request.tasks, { session, book, canRunCode }, state.plan);
+      const bigger = await planTasks(request.tasks, { session, book }, state.plan);
       run.decide({ action, tasks: bigger.tasks.length - state.plan.length }, decider.by, bigger);
       await writer.rehead(await needsOf(session, state.plan));
     } else if (action === "abort") run.decide({ action }, decider.by);

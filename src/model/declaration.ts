@@ -22,7 +22,8 @@ export function identifier(name: string): string {
 
 const RESERVED = new Set(
   ("await break case catch class const continue debugger default delete do else enum export extends false finally for " +
-    "function if import in instanceof new null return super switch this throw true try typeof var void while with yield")
+    "function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static implements interface package " +
+    "private protected public arguments eval")
     .split(" "),
 );
 

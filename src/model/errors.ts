@@ -14,6 +14,7 @@ export type ErrorCode =
   | "TOOL_UNKNOWN"
   | "TOOL_AMBIGUOUS"
   | "TOOL_DENIED"
+  | "TOOL_FAILED"
   | "INPUT_INVALID"
   | "MODEL_UNUSABLE"
   | "REFERENCE_INVALID"

@@ -1,4 +1,4 @@
-import { messageOf } from "../model/errors.ts";
+import { inOneLine } from "../model/errors.ts";
 import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
 import { cageCommand, type Level } from "./command.ts";
 import { type CodeFailure, createFrameReader, type Frame } from "./frame.ts";
@@ -153,7 +153,7 @@ async function runIn({ child, stdin, exited, kill }: Process, job: Job): Promise
     try {
       sendValue(id, method === "call" ? await tools.call(what, value, ended.signal) : await tools.result(what, value));
     } catch (error) {
-      send({ id, error: messageOf(error).slice(0, 8_000), tool: what });
+      send({ id, error: inOneLine(error).slice(0, 8_000), tool: what });
     }
     underWay--;
     next();

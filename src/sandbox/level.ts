@@ -1,8 +1,18 @@
+import type { Level } from "./command.ts";
+
 /** How strong a cage this machine can build: 0 Deno alone, 1 with resource limits, 2 with namespaces. */
-export async function availableLevel(): Promise<{ level: number; why: string }> {
+export async function availableLevel(): Promise<{ level: Level; why: string }> {
   if (Deno.build.os !== "linux") return { level: 0, why: "Deno's own permissions" };
   if (!await works("prlimit", ["--data=1073741824", "true"])) return { level: 0, why: "no prlimit here" };
-  const isolated = await works("bwrap", ["--unshare-all", "--ro-bind", "/", "/", "true"]);
+  const isolated = await works("bwrap", [
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--ro-bind",
+    "/",
+    "/",
+    "true",
+  ]);
   return isolated ? { level: 2, why: "prlimit and bubblewrap" } : { level: 1, why: "prlimit; no usable bubblewrap" };
 }
 

@@ -73,21 +73,25 @@ interface Waiter {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   text: string;
+  /** Where the call stands in the code. */
+  readonly place: string;
 }
 const waiting = new PlainMap<number, Waiter>();
 let calls = 0;
 
 class ToolError extends PlainError {
   override readonly name = "ToolError";
-  constructor(message: string, readonly tool: string) {
+  constructor(message: string, readonly tool: string, place: string) {
     super(message);
+    this.stack = place;
   }
 }
 
 function ask(method: "call" | "result", what: string, args: unknown): Promise<unknown> {
   const id = ++calls;
+  const place = PlainString(new PlainError().stack);
   return new PlainPromise((resolve, reject) => {
-    mapSet(waiting, id, { resolve, reject, text: "" });
+    mapSet(waiting, id, { resolve, reject, text: "", place });
     sendValue({ t: method, id, what }, args);
   });
 }
@@ -102,7 +106,7 @@ async function takeReplies(): Promise<never> {
       continue;
     }
     mapDelete(waiting, id);
-    if (error !== undefined) waiter.reject(new ToolError(error, tool));
+    if (error !== undefined) waiter.reject(new ToolError(error, tool, waiter.place));
     else waiter.resolve(parse(waiter.text + last));
   }
 }

@@ -6,8 +6,6 @@ import { createPool } from "./pool.ts";
 
 export interface SandboxOptions {
   readonly level: Level;
-  /** Below this nothing runs at all. */
-  readonly minimumLevel: number;
   readonly ready?: number;
   /** Tells who kills what is left when we die. */
   watch(pid: number): void;
@@ -24,18 +22,20 @@ export interface Sandbox {
 
 export interface RunCodeOptions {
   readonly signal: AbortSignal;
+  /** Below this nothing runs at all. */
+  readonly minimumLevel: number;
   readonly limits?: Partial<CageLimits>;
 }
 
 const READY = 2;
 
-export function createSandbox({ level, minimumLevel, ready = READY, watch, forget }: SandboxOptions): Sandbox {
+export function createSandbox({ level, ready = READY, watch, forget }: SandboxOptions): Sandbox {
   const start = (memoryMb = CAGE_LIMITS.memoryMb) => startCage({ level, memoryMb, watch, forget });
   const pool = createPool(ready, () => start());
 
   return {
     level,
-    async run(request, tools, { signal, limits: given = {} }) {
+    async run(request, tools, { signal, minimumLevel, limits: given = {} }) {
       if (level < minimumLevel) {
         throw new AgentCardsError(
           "SANDBOX_TOO_WEAK",

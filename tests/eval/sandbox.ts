@@ -31,7 +31,6 @@ export const evaluation: Evaluation = {
     const pids = new Set<number>();
     const sandbox = createSandbox({
       level: level as Level,
-      minimumLevel: 0,
       watch: (pid) => pids.add(pid),
       forget() {},
     });
@@ -62,7 +61,11 @@ export const evaluation: Evaluation = {
 
 async function runCase(sandbox: Sandbox, code: string): Promise<CageOutcome> {
   const request = { code, context: {}, deps: {}, servers: {} };
-  return await sandbox.run(request, NO_TOOLS, { signal: new AbortController().signal, limits: { wallMs: WALL_MS } });
+  return await sandbox.run(request, NO_TOOLS, {
+    signal: new AbortController().signal,
+    minimumLevel: 0,
+    limits: { wallMs: WALL_MS },
+  });
 }
 
 /** Whether a run ended as it had to: by the limit it hit, by a refusal, or by an error that is not ours. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
-import { crash, linesOf, read, refused, resume, run, statuses, task } from "../fixtures/workflow.ts";
+import { crash, linesOf, read, refused, resume, run, statuses, task, toldId } from "../fixtures/workflow.ts";
 
 const CONFIG = {
   servers: { kit: testServer("kit") },
@@ -154,7 +154,7 @@ Deno.test("when the one who was asked leaves, the others do not wait for ever", 
   const call = able.call("run_workflow", { tasks: acting(file) }, { progressToken: 1 });
   call.catch(() => {});
   await until("it asks", () => able.others.some(({ method }) => method === "elicitation/create"));
-  const id = /wf_\w+/.exec(JSON.stringify(able.others))![0];
+  const id = await toldId(able);
   const waiting = resume(mute, id, "continue");
   await sleep(200);
   await able.close();

@@ -182,7 +182,7 @@ Deno.test("a configuration that cannot be used is explained with every call, and
   await using home = await createTestHome();
   await Deno.writeTextFile(`${home.dir}/config.yaml`, "servers:\n  kit: [\n");
   await using client = await connectClient(home);
-  assert.equal(((await client.request("tools/list")).result as { tools: unknown[] }).tools.length, 4);
+  assert.equal(((await client.request("tools/list")).result as { tools: unknown[] }).tools.length, 5);
   const engine = await home.enginePid();
   for (let i = 0; i < 2; i++) {
     const result = await client.use("kit:echo", { text: "x" });

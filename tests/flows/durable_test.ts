@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
-import { crash, linesOf, refused, resume, run, statuses, task, untilStatus } from "../fixtures/workflow.ts";
+import { crash, linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
 
 const SERVERS = { kit: testServer("kit") };
 const EFFECTS = { "kit:wait": "read", "kit:echo": "read" } as const;
@@ -29,9 +29,9 @@ async function crashWhileActing(home: TestHome, client: RawClient, file: string)
     },
   });
   await until("it acts", async () => (await linesOf(file)).includes("begin acts"));
-  const first = client.others.slice(seen).find(({ method }) => method === "notifications/progress");
+  const id = await toldId(client, seen);
   await crash(home);
-  return /wf_\w+/.exec(String((first?.params as { message: string }).message))![0];
+  return id;
 }
 
 Deno.test("after a crash the run goes on by itself, and what may have happened is asked, not repeated", async () => {
@@ -144,7 +144,7 @@ Deno.test("a run waits: paused over a restart, for its own folder, for somebody 
   await until("it runs", () => late.others.length > seen);
   await sleep(200);
   await crash(home);
-  const id = /wf_\w+/.exec(JSON.stringify(late.others.slice(seen)))![0];
+  const id = await toldId(late, seen);
   await sleep(600);
   const waiting = await resume(late, id, "status");
   assert.deepEqual([waiting.status, waiting.pending?.reason], ["paused", "waiting"]);
@@ -174,7 +174,7 @@ Deno.test("an engine that is stopped lets its runs go on in the next one", async
     },
   });
   await until("it acts", async () => (await linesOf(file)).length === 1);
-  const id = /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+  const id = await toldId(client, seen);
   assert.equal((await home.run(["engine", "restart"])).code, 0);
   const done = await untilStatus(client, id, "completed", 10_000);
   assert.deepEqual(statuses(done), { acts: "success", reads: "success", end: "success" });
@@ -219,7 +219,7 @@ Deno.test("an engine that is stopped while a long call acts leaves a doubt behin
     },
   });
   await until("it acts", async () => (await linesOf(file)).length === 1);
-  const id = /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+  const id = await toldId(client, seen);
   assert.equal((await home.run(["engine", "stop"])).code, 0);
   const doubt = await untilStatus(client, id, "paused", 10_000);
   assert.deepEqual([doubt.pending?.reason, doubt.pending?.task], ["in_doubt", "acts"]);
@@ -292,8 +292,7 @@ async function startSlowly(client: RawClient, tasks: unknown[]): Promise<string>
     method: "tools/call",
     params: { name: "run_workflow", arguments: { tasks }, _meta: { progressToken: "p" } },
   });
-  await until("it runs", () => client.others.length > seen);
-  return /wf_\w+/.exec(JSON.stringify(client.others.slice(seen)))![0];
+  return await toldId(client, seen);
 }
 
 /** What the database knows about a run. */

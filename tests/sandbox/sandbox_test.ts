@@ -19,7 +19,7 @@ interface Run {
 const pids = new Set<number>();
 
 async function withSandbox(level: Level, work: (run: Run, sandbox: Sandbox) => Promise<void>): Promise<void> {
-  const sandbox = createSandbox({ level, minimumLevel: 0, watch: (pid) => pids.add(pid), forget: () => {} });
+  const sandbox = createSandbox({ level, watch: (pid) => pids.add(pid), forget: () => {} });
   const request = {
     context: { x: 2 },
     deps: { a: { status: "success", output: 5, error: null } },
@@ -28,7 +28,7 @@ async function withSandbox(level: Level, work: (run: Run, sandbox: Sandbox) => P
   try {
     await work(
       (code, limits = {}, tools = TOOLS) =>
-        sandbox.run({ ...request, code }, tools, { signal: new AbortController().signal, limits }),
+        sandbox.run({ ...request, code }, tools, { signal: new AbortController().signal, minimumLevel: 0, limits }),
       sandbox,
     );
   } finally {
@@ -99,7 +99,8 @@ for (const level of LEVELS) {
       const syntax = errorOf(await run("const a = 1;\nconst b = ;\n"));
       assert.deepEqual([syntax.type, syntax.line], ["SyntaxError", 2]);
       assert.equal(errorOf(await run("return await Deno.readTextFile('/etc/passwd')")).type, "PermissionError");
-      assert.equal(errorOf(await run("await github.bad()")).type, "ToolError");
+      const failed = errorOf(await run("const a = 1;\nawait github.bad()"));
+      assert.deepEqual([failed.type, failed.message, failed.line], ["ToolError", "it did not work", 2]);
       assert.equal(errorOf(await run("Deno.exit(0)")).type, "RuntimeError");
       assert.match(
         errorOf(await run("import process from 'node:process'; process.abort()")).message,
@@ -168,15 +169,18 @@ Deno.test("a run that is called off ends at once, and too weak a cage runs nothi
   await withSandbox(LEVELS.at(-1)!, async (_run, sandbox) => {
     const controller = new AbortController();
     const request = { code: "while (true) {}", context: {}, deps: {}, servers: {} };
-    const running = sandbox.run(request, TOOLS, { signal: controller.signal });
+    const running = sandbox.run(request, TOOLS, { signal: controller.signal, minimumLevel: 0 });
     setTimeout(() => controller.abort(), 100);
     const outcome = await running;
     assert.match(errorOf(outcome).message, /cancelled/);
     assert.ok(outcome.metrics.ms < 1_500);
   });
-  const weak = createSandbox({ level: 0, minimumLevel: 2, watch() {}, forget() {} });
+  const weak = createSandbox({ level: 0, watch() {}, forget() {} });
   await assert.rejects(
-    weak.run({ code: "return 1", context: {}, deps: {}, servers: {} }, TOOLS, { signal: new AbortController().signal }),
+    weak.run({ code: "return 1", context: {}, deps: {}, servers: {} }, TOOLS, {
+      signal: new AbortController().signal,
+      minimumLevel: 2,
+    }),
     { code: "SANDBOX_TOO_WEAK" },
   );
   await weak.close();
