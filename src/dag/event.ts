@@ -1,18 +1,6 @@
-import type { Json, JsonObject, Step } from "../model/json.ts";
-import type { Effect } from "../model/tool.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Effect, Output } from "../model/tool.ts";
 import type { Task } from "./task.ts";
-
-/** What a task gave: the value itself, or where a large one lies and how it begins. */
-export type Output =
-  | { readonly kind: "value"; readonly value: Json }
-  | {
-    readonly kind: "stored";
-    readonly handle: string;
-    /** Where in what is stored the value is. */
-    readonly steps: readonly Step[];
-    readonly shape: string;
-    readonly preview: string;
-  };
 
 /** How a task ended. */
 export type TaskStatus = "success" | "error" | "failed_safe" | "skipped" | "in_doubt";

@@ -1,15 +1,6 @@
 import type { Json, JsonObject } from "../model/json.ts";
-import type {
-  DecidedBy,
-  Decision,
-  Happening,
-  Output,
-  Pending,
-  RunEvent,
-  RunOptions,
-  RunStatus,
-  TaskStatus,
-} from "./event.ts";
+import type { DecidedBy, Decision, Happening, Pending, RunEvent, RunOptions, RunStatus, TaskStatus } from "./event.ts";
+import type { Output } from "../model/tool.ts";
 import type { Task } from "./task.ts";
 
 /** How one task stands. */

@@ -1,12 +1,11 @@
 import { approvalHash } from "../dag/approval.ts";
-import type { Output } from "../dag/event.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
 import { inOneLine, toAgentCardsError } from "../model/errors.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
-import { splitToolId } from "../model/tool.ts";
+import { type Output, splitToolId } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { outlined, type ToolResult, valueOf } from "./answer.ts";
 import { askApproval, type Caller } from "./caller.ts";
@@ -45,15 +44,18 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     const clock = new AbortController();
     const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => clock.abort(), options.timeoutMs);
     const call = questions.begin(server, AbortSignal.any([options.signal, clock.signal]));
+    const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
     let result: TaskResult;
-    let wasGivenUp = false;
+    let [isSent, wasGivenUp] = [false, false];
+    const onSent = () => {
+      isSent = true;
+      options.onSent();
+    };
     try {
       const verdict = judge(policy, task.tool);
       if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
       if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args));
       else {
-        const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
-        const { onSent } = options;
         const request = { name, arguments: args };
         result = await replied(task, await callServer(session, { server, request, timeoutMs, onSent }, call));
       }
@@ -61,7 +63,7 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
       wasGivenUp = true;
       const question = call.unanswered();
       result = question === undefined
-        ? failed(task, error, { isLate: clock.signal.aborted, options })
+        ? failed(task, error, { isLate: clock.signal.aborted, timeoutMs, isSent })
         : { ok: false, kind: "question", error: question };
     } finally {
       clearTimeout(timer);
@@ -72,17 +74,18 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     return result;
   }
 
-  function failed(task: ToolTask, error: unknown, { isLate, options }: { isLate: boolean; options: CallOptions }) {
+  function failed(task: ToolTask, error: unknown, { isLate, timeoutMs, isSent }: GivenUp) {
     const { code } = toAgentCardsError(error);
     const isTimeout = isLate || code === "TIMEOUT";
     const kind: "lost" | "failed" = isTimeout || LOST.has(code) ? "lost" : "failed";
     const text = isTimeout
       ? `${task.tool} did not answer within ${
-        (options.timeoutMs ?? session.config.servers[splitToolId(task.tool).server!]?.timeout ?? TASK_TIMEOUT_MS) /
-        1_000
+        timeoutMs / 1_000
       } s and was cancelled; timeout_ms of the task gives it longer`
       : session.shared.redactor.redact(inOneLine(error));
-    const doubt = kind === "lost" && book.effectOf(task) === "effectful" ? " It may have had its effect." : "";
+    const doubt = isSent && kind === "lost" && book.effectOf(task) === "effectful"
+      ? " It may have had its effect."
+      : "";
     return { ok: false, kind, error: text + doubt } as const;
   }
 
@@ -138,6 +141,13 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     },
     load: (handle, places) => results.read(handle, (path) => large.readValues(path, places)) as Promise<Json[]>,
   };
+}
+
+interface GivenUp {
+  readonly isLate: boolean;
+  readonly timeoutMs: number;
+  /** Whether the call had gone out. */
+  readonly isSent: boolean;
 }
 
 function textOf(value: unknown): string {

@@ -1,6 +1,7 @@
 import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
 import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
+import { isObject } from "../model/json.ts";
+import type { Output } from "../model/tool.ts";
 
 /** What a server answered to one request: its result, its error, or a result too large to handle on the main thread. */
 export type Reply =
@@ -14,19 +15,8 @@ export interface LargeResult {
   readonly isError: boolean;
   readonly bytes: number;
   /** What it says, or where that lies. */
-  readonly output: LargeOutput;
+  readonly output: Output;
 }
-
-/** The value of a large result, where it is small after all, or its place in what was stored. */
-export type LargeOutput =
-  | { readonly kind: "value"; readonly value: Json }
-  | {
-    readonly kind: "stored";
-    readonly handle: string;
-    readonly steps: readonly string[];
-    readonly shape: string;
-    readonly preview: string;
-  };
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;

@@ -1,4 +1,4 @@
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject, Step } from "./json.ts";
 
 /** One tool of one server, as the rest of the house knows it. */
 export interface Tool {
@@ -17,6 +17,18 @@ export interface Tool {
 
 /** What calling a tool does to the world: nothing, the same however often, or something each time. */
 export type Effect = "read" | "idempotent" | "effectful";
+
+/** What a call gave: the value itself, or where a large one lies and how it begins. */
+export type Output =
+  | { readonly kind: "value"; readonly value: Json }
+  | {
+    readonly kind: "stored";
+    readonly handle: string;
+    /** Where in what is stored the value is. */
+    readonly steps: readonly Step[];
+    readonly shape: string;
+    readonly preview: string;
+  };
 
 /** A tool that could not be taken as it came, and what was done about it. */
 export interface ToolNote {
