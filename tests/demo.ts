@@ -19,6 +19,7 @@ const REQUESTS = {
   "add a person to the knowledge graph": "memory",
 };
 const LOG_LINES = 4_000;
+const ORDERS = 1_000;
 
 const { color, out } = thisTerminal();
 const paint = painter(color);
@@ -51,6 +52,7 @@ async function demo(home: TestHome): Promise<void> {
   await Deno.mkdir(work);
   await Deno.writeTextFile(`${work}/hello.txt`, "Hello from a file.");
   await Deno.writeTextFile(`${work}/server.log`, logFile());
+  await Deno.writeTextFile(`${work}/orders.json`, orderFile());
 
   heading("Found and indexed", "agentcards init --config claude_desktop_config.json --yes");
   const servers = {
@@ -81,6 +83,9 @@ async function demo(home: TestHome): Promise<void> {
   heading("Run as one workflow", "three servers, in parallel where possible, journalled step by step");
   const kept = await workflow(client, work);
 
+  heading("Reduced in a cage", "the agent's own TypeScript, with the servers as variables and nothing else");
+  const reduced = await code(client, `${work}/orders.json`);
+
   heading("What the agent has to read", "in tokens (characters / 4)");
   const whole = tokens((await Deno.stat(log.path)).size);
   const rows = [
@@ -91,6 +96,7 @@ async function demo(home: TestHome): Promise<void> {
     },
     { what: "a log file of 4,000 lines", direct: whole, ours: tokens(textOf(large)) },
     { what: "what its workflow read on the way", ...kept },
+    { what: `${number(ORDERS)} orders, of which it wants a line`, ...reduced },
   ];
   const total = (key: "direct" | "ours") => rows.reduce((sum, row) => sum + row[key], 0);
   compare([...rows, { what: "together", direct: total("direct"), ours: total("ours") }]);
@@ -190,6 +196,32 @@ async function workflow(client: RawClient, work: string): Promise<{ direct: numb
   return { direct: stats.tokens_kept + tokens(text), ours: tokens(text) };
 }
 
+/** Fetches records, adds them up where they are, and returns one line. */
+async function code(client: RawClient, path: string): Promise<{ direct: number; ours: number }> {
+  const source = [
+    `const { content } = await filesystem.read_text_file({ path: ${JSON.stringify(path)} });`,
+    "const orders: { customer: string; cents: number }[] = JSON.parse(content);",
+    "const sums = new Map<string, number>();",
+    "for (const { customer, cents } of orders) sums.set(customer, (sums.get(customer) ?? 0) + cents);",
+    "const [best, cents] = [...sums].sort((a, b) => b[1] - a[1])[0];",
+    "return `${orders.length} orders of ${sums.size} customers; most by ${best}: ${(cents / 100).toFixed(2)}`;",
+  ];
+  for (const line of source) out(paint("dim", `    ${cut(line.replace(path, "orders.json"), 100)}\n`));
+  const began = performance.now();
+  const text = textOf(await client.call("execute_code", { code: source.join("\n"), options: { typecheck: true } }));
+  const took = performance.now() - began;
+  const { result, error, metrics } = JSON.parse(text);
+  if (error) throw new Error(`the code failed: ${error.message}`);
+  done(`→ ${result}`, took);
+  out(
+    `  ${
+      paint("bold", `${number(metrics.bytes_in)} bytes in, ${number(metrics.bytes_out)} out`)
+    }; the code itself ran for ` +
+      `${duration(metrics.ms)}, after its types were checked.\n`,
+  );
+  return { direct: tokens(metrics.bytes_in), ours: tokens(text) };
+}
+
 function handleIn(text: string): string {
   const handle = /stored as (\w+)/.exec(text)?.[1];
   if (!handle) throw new Error("the large answer was not kept under a handle");
@@ -240,6 +272,16 @@ function logFile(): string {
     `2026-01-01T00:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}Z ` +
     `GET /orders/${i * 7919 % 10_000} ${i % 97 ? 200 : 500} ${i * 31 % 400} ms`;
   return Array.from({ length: LOG_LINES }, line).join("\n");
+}
+
+function orderFile(): string {
+  const order = (_: unknown, i: number) => ({
+    id: `order-${i + 1}`,
+    customer: `customer ${1 + i * 7919 % 41}`,
+    cents: 500 + i * 104_729 % 20_000,
+    note: "to be delivered to the usual place, before noon",
+  });
+  return JSON.stringify(Array.from({ length: ORDERS }, order));
 }
 
 /** Ctrl-C leaves nothing behind either. */

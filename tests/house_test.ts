@@ -20,6 +20,10 @@ const HEAVY: Readonly<Record<string, readonly string[]>> = {
   "@electric-sql/pglite-pgvector": ["db"],
   "@modelcontextprotocol/client": ["mcp"],
   "@modelcontextprotocol/server": ["gateway"],
+  "typescript": ["sandbox"],
+  "graphology": ["graphrag"],
+  "graphology-communities-louvain": ["graphrag"],
+  "graphology-shortest-path": ["graphrag"],
 };
 
 const SRC = new URL("../src/", import.meta.url);

@@ -51,7 +51,7 @@ export function pendingLines(id: string, pending: PendingText): string[] {
   return [
     ...calls.slice(0, SHOWN_CALLS),
     ...calls.length > SHOWN_CALLS ? [`  … and ${calls.length - SHOWN_CALLS} more`] : [],
-    ...commandsFor(id, pending.reason, waiting.map(({ task }) => task)),
+    ...commandsFor(id, pending.reason, [...new Set(waiting.map(({ task }) => task))]),
   ];
 }
 

@@ -111,6 +111,23 @@ function createProgram(done: (code: number) => void): Command {
       done(await tools(server, options, terminal));
     });
 
+  program.command("graph").argument("[tool]", "server:tool").argument("[to]", "show the way to this one")
+    .description("show what was learned about which tool leads to which")
+    .option("--dot", "print it for Graphviz")
+    .option("--json", "print one JSON object")
+    .action(async (tool, to, options) => {
+      const { graph } = await load<typeof import("./graph.ts")>("./graph.ts");
+      done(await graph([tool, to], options, terminal));
+    });
+
+  program.command("speculation")
+    .description("tell what calls made before they were asked for gained and cost")
+    .option("--json", "print one JSON object")
+    .action(async (options) => {
+      const { speculation } = await load<typeof import("./speculation.ts")>("./speculation.ts");
+      done(await speculation(options, terminal));
+    });
+
   program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
     .description("call one tool")
     .option("--json", "print the whole result")
@@ -175,6 +192,27 @@ function createProgram(done: (code: number) => void): Command {
         done(await resolveRun(id, command, { json, terminal }));
       });
   }
+
+  const workflow = program.command("workflow").description("workflows that are saved under a name");
+  workflow.command("save").argument("<run>", RUN_ID).argument("<name>", "agents call it as workflow:NAME")
+    .description("save a workflow that succeeded")
+    .option("--param <name=task.argument...>", "what has to be said each time (otherwise all can be, nothing must)")
+    .option("--description <text>", "what it does, for search")
+    .option("--json", "print one JSON object")
+    .action(async (run, name, options) => {
+      const { saveWorkflow } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      done(await saveWorkflow([run, name], options, terminal));
+    });
+  workflow.command("list").description("list what is saved").option("--json", "print one JSON list")
+    .action(async (options) => {
+      const { listWorkflows } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      done(await listWorkflows(options, terminal));
+    });
+  workflow.command("remove").argument("<name>").description("forget one")
+    .action(async (name) => {
+      const { removeWorkflow } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      done(await removeWorkflow(name, terminal));
+    });
 
   program.command("approvals")
     .description("list the calls that wait for your word")

@@ -1,9 +1,10 @@
 import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
+import type { SpeculationReport } from "../gateway/learning_control.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../gateway/control_methods.ts";
 import { oneLine } from "../model/text.ts";
-import { availableLevel } from "../sandbox/level.ts";
 import { ask } from "./ask.ts";
+import { percent } from "./speculation.ts";
 import { table } from "./table.ts";
 import { bytes, duration, painter, type Terminal } from "./terminal.ts";
 
@@ -16,16 +17,15 @@ export interface StatusCommand {
 export async function status(options: StatusCommand, terminal: Terminal): Promise<number> {
   const home = locateHome();
   const report = await ask<EngineReport>({ method: "status" });
-  const sandbox = await availableLevel();
   const exposed = await readableByOthers([home.dir, home.secrets]);
-  const problems = findProblems(report, { exposed, level: sandbox.level });
+  const problems = findProblems(report, exposed);
   if (options.json) {
-    terminal.out(JSON.stringify({ ok: problems.length === 0, home: home.dir, ...report, sandbox, problems }) + "\n");
-  } else terminal.out(render(report, { options, terminal, sandbox, problems, home: home.dir }));
+    terminal.out(JSON.stringify({ ok: problems.length === 0, home: home.dir, ...report, problems }) + "\n");
+  } else terminal.out(render(report, { options, terminal, problems, home: home.dir }));
   return problems.length === 0 ? 0 : 1;
 }
 
-function findProblems(report: EngineReport, found: { exposed: string[]; level: number }): string[] {
+function findProblems(report: EngineReport, exposed: readonly string[]): string[] {
   return [
     ...report.config_problem ? [report.config_problem] : [],
     ...report.database.problem ? [report.database.problem] : [],
@@ -34,9 +34,9 @@ function findProblems(report: EngineReport, found: { exposed: string[]; level: n
     ...report.servers.filter(({ error }) => error).map(({ name, error }) =>
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
-    ...found.exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
-    ...found.level < report.minimum_level
-      ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${found.level}`]
+    ...exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...report.sandbox.level < report.minimum_level
+      ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${report.sandbox.level}`]
       : [],
   ];
 }
@@ -44,7 +44,6 @@ function findProblems(report: EngineReport, found: { exposed: string[]; level: n
 interface View {
   readonly options: StatusCommand;
   readonly terminal: Terminal;
-  readonly sandbox: { level: number; why: string };
   readonly problems: readonly string[];
   readonly home: string;
 }
@@ -66,8 +65,11 @@ function render(report: EngineReport, view: View): string {
         calls.p95_ms === null ? "" : `, p95 ${duration(calls.p95_ms)}`
       }`,
     ],
-    ["sandbox", `level ${view.sandbox.level} available (${view.sandbox.why})`],
+    ["sandbox", `level ${report.sandbox.level} (${report.sandbox.why})`],
+    ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
+    ...report.speculation ? [["ahead", aheadText(report.speculation)]] : [],
+    ["plans", plansText(report.suggestions)],
     ["search", report.search ? searchText(report.search) : "not usable"],
   ];
   const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
@@ -137,4 +139,18 @@ function notesOf({ name, dropped, repaired }: ServerReport): string[] {
     ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
     ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
   ];
+}
+
+function aheadText({ enabled, made, precision, hit_rate, waste, saved_ms }: SpeculationReport): string {
+  if (!enabled) return "nothing is called before it is asked for (policy.speculate.enabled)";
+  if (precision === null) return `${made} calls made before they were asked for`;
+  return `${made} calls made before they were asked for: ${percent(precision)} were of use, ${
+    percent(hit_rate)
+  } of all ` +
+    `calls answered at once, ${duration(saved_ms)} saved, ${percent(waste)} wasted`;
+}
+
+function plansText({ outcomes, right, speculate_at }: EngineReport["suggestions"]): string {
+  const known = outcomes === 0 ? "none judged yet" : `${right} of the last ${outcomes} suggestions were wanted`;
+  return `${known}; what only reads is run at once from a confidence of ${speculate_at} on`;
 }

@@ -28,7 +28,9 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
     }
   }
   for (const [rule, said] of Object.entries(file.policy ?? {})) {
-    const patterns = Array.isArray(said)
+    const patterns = typeof said === "string"
+      ? [said]
+      : Array.isArray(said)
       ? said
       : Object.entries(said ?? {}).map(([key, effect]) => `${key} = ${effect}`);
     terminal.out(`\npolicy.${rule}: ${patterns.map(visible).join(", ")}\n`);

@@ -12,6 +12,10 @@ export interface Home {
   readonly logs: string;
   readonly results: string;
   readonly models: string;
+  /** Makes the tokens that stand for personal data. */
+  readonly piiKey: string;
+  /** What can be made anew at any time. */
+  readonly cache: string;
   readonly backups: string;
 }
 
@@ -36,6 +40,8 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     logs: `${dir}/logs`,
     results: `${dir}/results`,
     models: `${dir}/models`,
+    piiKey: `${dir}/pii.key`,
+    cache: `${dir}/cache`,
     backups: `${dir}/backups`,
   });
 }

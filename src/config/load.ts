@@ -69,6 +69,11 @@ function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
       deny: [...global.policy?.deny ?? [], ...project.policy?.deny ?? []],
       approve: [...global.policy?.approve ?? [], ...project.policy?.approve ?? []],
       effects: joinEffects(global.policy?.effects, project),
+      pii: project.policy?.pii === "tokenize" ? "tokenize" : global.policy?.pii ?? DEFAULTS.policy.pii,
+      // Under a name that both use, the global pattern holds.
+      pii_patterns: { ...project.policy?.pii_patterns, ...global.policy?.pii_patterns },
+      pii_allow: global.policy?.pii_allow ?? [],
+      speculate: joinSpeculation(global.policy?.speculate, project.policy?.speculate),
     },
     limits,
   };
@@ -80,6 +85,23 @@ function joinEffects(global: Effects = {}, { policy, servers = {} }: ConfigFile)
     effect === "effectful" || Object.hasOwn(servers, pattern.split(":")[0]!)
   );
   return { ...global, ...Object.fromEntries(allowed) };
+}
+
+type Speculation = NonNullable<ConfigFile["policy"]>["speculate"];
+
+/** A project may turn it off, forbid more, and call a tool dearer than it was. */
+function joinSpeculation(global: Speculation, project: Speculation): Config["policy"]["speculate"] {
+  const usual = DEFAULTS.policy.speculate;
+  const costs: Record<string, number> = { ...global?.costs };
+  for (const [pattern, cost] of Object.entries(project?.costs ?? {})) {
+    costs[pattern] = Math.max(cost, costs[pattern] ?? 0);
+  }
+  return {
+    enabled: (global?.enabled ?? usual.enabled) && project?.enabled !== false,
+    deny: [...global?.deny ?? [], ...project?.deny ?? []],
+    costs,
+    cost_usd: Math.min(global?.cost_usd ?? usual.cost_usd, project?.cost_usd ?? Infinity),
+  };
 }
 
 type Effects = NonNullable<NonNullable<ConfigFile["policy"]>["effects"]>;

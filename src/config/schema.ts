@@ -82,6 +82,22 @@ export const fileSchema = z.strictObject({
     approve: z.array(pattern).optional(),
     /** What calling a tool does to the world, where it or its name does not tell, or tells it wrong. */
     effects: z.record(pattern, z.enum(["read", "idempotent", "effectful"])).optional(),
+    /** Whether agents see tokens instead of personal data: e-mail addresses, phone, card and IBAN numbers. */
+    pii: z.enum(["off", "tokenize"]).optional(),
+    /** What else is personal: names and regular expressions. */
+    pii_patterns: z.record(z.string(), z.string().max(300)).optional(),
+    /** Servers that may be given what another server told. */
+    pii_allow: z.array(z.string().min(1).max(64)).optional(),
+    /** Calls that only read, made before they are asked for. */
+    speculate: z.strictObject({
+      enabled: z.boolean().optional(),
+      /** What is never called ahead, though it only reads. */
+      deny: z.array(pattern).optional(),
+      /** What a call costs, where it costs something. */
+      costs: z.record(pattern, z.number().nonnegative()).optional(),
+      /** What calls made ahead may cost in an hour, all together. */
+      cost_usd: z.number().nonnegative().optional(),
+    }).optional(),
   }).optional(),
   limits: z.strictObject({
     answer_tokens: z.number().int().min(100).max(1_000_000).optional(),
@@ -128,6 +144,15 @@ export interface Config {
     deny: readonly string[];
     approve: readonly string[];
     effects: Readonly<Record<string, "read" | "idempotent" | "effectful">>;
+    pii: "off" | "tokenize";
+    pii_patterns: Readonly<Record<string, string>>;
+    pii_allow: readonly string[];
+    speculate: Readonly<{
+      enabled: boolean;
+      deny: readonly string[];
+      costs: Readonly<Record<string, number>>;
+      cost_usd: number;
+    }>;
   }>;
   readonly limits: Limits;
 }
@@ -151,7 +176,15 @@ export const DEFAULTS = {
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   sandbox: { minimum_level: 0 },
-  policy: { deny: [], approve: [], effects: {} },
+  policy: {
+    deny: [],
+    approve: [],
+    effects: {},
+    pii: "off",
+    pii_patterns: {},
+    pii_allow: [],
+    speculate: { enabled: true, deny: [], costs: {}, cost_usd: 0.1 },
+  },
   limits: {
     answer_tokens: 10_000,
     frame_bytes: 64 * 1024 * 1024,

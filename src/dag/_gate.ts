@@ -3,8 +3,8 @@ import { APPROVAL_MS, NOT_ALLOWED } from "./approval.ts";
 import type { Happening } from "./event.ts";
 import type { Node } from "./_nodes.ts";
 import type { Held } from "./pending.ts";
-import type { RunPorts, TaskResult } from "./run_port.ts";
-import type { RunState } from "./state.ts";
+import type { RunPorts } from "./run_port.ts";
+import type { Approval, RunState } from "./run_state.ts";
 
 export interface GateOptions {
   readonly state: RunState;
@@ -16,38 +16,52 @@ export interface GateOptions {
   makeRoom(node: Node): () => void;
 }
 
+/** Whether a call may go out; `approval` is what this uses up. */
+export type GateWord =
+  | { readonly kind: "go"; readonly approval?: string }
+  | { readonly kind: "held" }
+  | { readonly kind: "refused"; readonly error: string };
+
 /** Whether a task may go out: not before the agent let it, where it wants to be asked, nor before a human allowed it. */
 export function createGate({ state, ports, held, now, emit, makeRoom }: GateOptions) {
-  function keep(call: Held): "held" {
+  /** Given, and gone through with already: the row that says so may still be on its way. */
+  const used = new WeakSet<Approval>();
+
+  function keep(call: Held): GateWord {
     held.set(call.task, call);
-    return "held";
+    return { kind: "held" };
   }
 
-  return async (node: Node, args: JsonObject, signal: AbortSignal): Promise<"go" | "held" | TaskResult> => {
+  function use(hash: string): GateWord | undefined {
+    const given = state.approvals.get(hash);
+    if (!given || used.has(given) || given.expires <= now()) return undefined;
+    used.add(given);
+    return { kind: "go", approval: hash };
+  }
+
+  return async (node: Node, args: JsonObject, signal: AbortSignal): Promise<GateWord> => {
     const { id, task } = node;
     const call = task.type === "tool" ? { task: id, tool: task.tool, arguments: args } : { task: id, code: task.code };
     if (state.options.pause === "effects" && node.effect === "effectful" && !state.released.has(id)) {
       return keep({ ...call, reason: "effects", why: "what comes next acts on the world" });
     }
     const needed = task.type === "tool" ? await ports.approvalFor(task, args) : undefined;
-    if (!needed) return "go";
-    const given = state.approvals.get(id);
-    if (given?.hash === needed.hash && given.expires > now()) return "go";
+    if (!needed) return { kind: "go" };
+    const { hash } = needed;
+    if (state.refused.has(hash)) return { kind: "refused", error: NOT_ALLOWED };
+    const allowed = use(hash);
+    if (allowed) return allowed;
     const request: Held = { ...call, reason: "approval", ...needed };
     const goBack = makeRoom(node);
     const word = await ports.askHuman(request, signal).catch(() => undefined);
     goBack();
     if (signal.aborted || !word) return keep(request);
-    const about = { task: id, hash: needed.hash };
     if (word === "reject") {
-      void emit({ kind: "command", by: "human", decision: { action: "reject", ...about } });
-      return { ok: false, kind: "failed", error: NOT_ALLOWED };
+      void emit({ kind: "command", by: "human", decision: { action: "reject", task: id, hash } });
+      return { kind: "refused", error: NOT_ALLOWED };
     }
-    void emit({
-      kind: "command",
-      by: "human",
-      decision: { action: "approve", ...about, expires: now() + APPROVAL_MS },
-    });
-    return "go";
+    const expires = now() + APPROVAL_MS;
+    void emit({ kind: "command", by: "human", decision: { action: "approve", task: id, hash, expires } });
+    return use(hash)!;
   };
 }

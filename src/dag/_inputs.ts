@@ -2,7 +2,7 @@ import { AgentCardsError } from "../model/errors.ts";
 import type { Json, JsonObject, Step } from "../model/json.ts";
 import type { TaskStatus } from "./event.ts";
 import { type Reference, referencesIn, referred, resolveReferences } from "./references.ts";
-import type { TaskState } from "./state.ts";
+import type { TaskState } from "./run_state.ts";
 
 /** What code sees of a task it depends on. */
 export interface Dependency {
@@ -78,4 +78,15 @@ export async function dependenciesOf(
     return [id, { status: status as TaskStatus, output: value, error: error ?? null }];
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Long arguments would double the journal. */
+const KEPT_ARGUMENTS = 32_768;
+const KEPT_BEGINNING = 2_000;
+
+/** What was sent, for whoever has to decide about the call, as far as the journal keeps it. */
+export function sentArguments(args: JsonObject): { arguments: JsonObject } {
+  const json = JSON.stringify(args);
+  if (json.length <= KEPT_ARGUMENTS) return { arguments: args };
+  return { arguments: { [`the first of ${json.length} characters`]: json.slice(0, KEPT_BEGINNING) } };
 }

@@ -1,7 +1,8 @@
 import type { Effect } from "../model/tool.ts";
+import { openEffects } from "./code_call.ts";
 import type { Ready } from "./_ready_queue.ts";
 import type { RunPorts } from "./run_port.ts";
-import type { RunState, TaskState } from "./state.ts";
+import type { RunState, TaskState } from "./run_state.ts";
 import type { Plan, Task } from "./task.ts";
 
 /** A task with what the scheduler counts about it. */
@@ -65,7 +66,8 @@ export function createNodes(plan: Plan, state: RunState, ports: Pick<RunPorts, "
     interrupted: () =>
       [...nodes.values()].filter(({ id, isSettled }) => {
         const task = state.tasks.get(id);
-        return !isSettled && task?.status === "running" && task.effectful === true;
+        if (isSettled || !task || task.status === "in_doubt") return false;
+        return task.status === "running" && task.effectful === true || openEffects(task.calls).length > 0;
       }),
     /** What waits for nothing, at the start. */
     free: () => initial.filter(isWaiting),

@@ -54,6 +54,37 @@ export type Decision =
 
 export type DecidedBy = "agent" | "human";
 
+/** A tool that the code of a task called, and what came of it: when the code runs again, it hears the same. */
+export type CallHappening =
+  | {
+    readonly kind: "called";
+    readonly task: string;
+    readonly attempt: number;
+    /** Its number among the calls of the task. */
+    readonly call: number;
+    readonly tool: string;
+    /** Tells whether code that runs again makes the same call. */
+    readonly key: string;
+    readonly effect: Effect;
+    readonly arguments?: JsonObject;
+    /** The approval that this uses up. */
+    readonly approval?: string;
+  }
+  | {
+    readonly kind: "answered";
+    readonly task: string;
+    readonly attempt: number;
+    readonly call: number;
+    readonly bytes: number;
+    readonly answer: CallAnswer;
+  };
+
+export type CallAnswer =
+  | { readonly kind: "output"; readonly output: Output }
+  | { readonly kind: "error"; readonly error: string }
+  /** It was given up before it happened: the code will make it again. */
+  | { readonly kind: "none" };
+
 /** Everything that happens to a run. This is what the journal keeps, and what whoever watches a run sees. */
 export type Happening =
   | { readonly kind: "planned"; readonly tasks: readonly Task[]; readonly options?: RunOptions }
@@ -64,6 +95,8 @@ export type Happening =
     readonly effect: Effect;
     /** What was sent, where it acts on the world: after a crash somebody has to find out whether it happened. */
     readonly arguments?: JsonObject;
+    /** The approval that this uses up. */
+    readonly approval?: string;
   }
   | {
     readonly kind: "done";
@@ -85,7 +118,15 @@ export type Happening =
     readonly status: "error" | "failed_safe" | "again";
   }
   | { readonly kind: "skipped"; readonly task: string; readonly why: string }
-  | { readonly kind: "in_doubt"; readonly task: string; readonly attempt: number; readonly why: string }
+  | {
+    readonly kind: "in_doubt";
+    readonly task: string;
+    readonly attempt: number;
+    readonly why: string;
+    /** Which of the calls that its code made may or may not have happened. */
+    readonly call?: number;
+  }
+  | CallHappening
   | { readonly kind: "paused"; readonly pending: Pending }
   | { readonly kind: "resumed"; readonly why: string }
   | { readonly kind: "command"; readonly by: DecidedBy; readonly decision: Decision }

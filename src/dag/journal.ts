@@ -4,7 +4,8 @@ import type { JsonObject } from "../model/json.ts";
 import { createCommitQueue } from "./_commit_queue.ts";
 import { eventOf, type EventRow, rowOf, taken, unusable } from "./_rows.ts";
 import type { RunEvent, RunStatus } from "./event.ts";
-import { createFold, type Fold, type RunState, snapshotOf } from "./state.ts";
+import { createFold, type Fold, snapshotOf } from "./state.ts";
+import type { RunState } from "./run_state.ts";
 
 /** What is kept of a run besides what happens to it. */
 export interface RunHead {

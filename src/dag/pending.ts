@@ -1,6 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
+import { effectsOf, openEffects } from "./code_call.ts";
 import type { PauseReason, Pending, WaitingCall } from "./event.ts";
-import type { RunState } from "./state.ts";
+import type { RunState } from "./run_state.ts";
 
 /** A call that may not go out before somebody decides. */
 export interface Held extends WaitingCall {
@@ -32,8 +33,13 @@ const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
 export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): Pending {
   const doubtful = [...state.tasks.values()].filter(({ status }) => status === "in_doubt");
   if (doubtful.length > 0) {
-    const why = doubtful.length === 1 ? "a call may or may not have happened" : "calls may or may not have happened";
-    return made("in_doubt", { why, calls: doubtful.map(({ id }) => callOf(state, id)) });
+    const isAnotherWay = doubtful.every(({ isCode, doubt }) => isCode && doubt === undefined);
+    const why = isAnotherWay
+      ? "code that had acted went another way when it ran again; retry does all of it again"
+      : doubtful.length === 1
+      ? "a call may or may not have happened"
+      : "calls may or may not have happened";
+    return made("in_doubt", { why, calls: doubtful.flatMap(({ id }) => doubtfulCalls(state, id)) });
   }
   for (const reason of ["approval", "question", "effects"] as const) {
     // In the order of the plan, not in that of who came to the gate first.
@@ -60,12 +66,17 @@ function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" 
   return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
 }
 
-function callOf({ plan, tasks }: RunState, id: string): WaitingCall {
+/** What may or may not have happened: the call of a task, or what its code called, the one to be decided first. */
+function doubtfulCalls({ plan, tasks }: RunState, id: string): WaitingCall[] {
   const task = plan.find((candidate) => candidate.id === id);
-  if (task?.type === "tool") {
-    return { task: id, tool: task.tool, arguments: tasks.get(id)?.sent ?? task.arguments };
-  }
-  return task ? { task: id, code: task.code } : { task: id };
+  if (!task) return [{ task: id }];
+  const { sent, doubt, calls } = tasks.get(id)!;
+  if (task.type === "tool") return [{ task: id, tool: task.tool, arguments: sent ?? task.arguments }];
+  // In doubt as a whole: what it has done is what somebody has to look at.
+  const shown = doubt === undefined ? effectsOf(calls) : openEffects(calls);
+  if (shown.length === 0) return [{ task: id, code: task.code }];
+  return shown.toSorted((a, b) => Number(b.call === doubt) - Number(a.call === doubt))
+    .map(({ tool, arguments: args }) => ({ task: id, code: task.code, tool, ...args && { arguments: args } }));
 }
 
 function isEnded({ tasks }: RunState, id: string): boolean {

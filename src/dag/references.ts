@@ -68,6 +68,14 @@ function readReference(text: string, from: number, start: RegExpExecArray): Refe
   };
 }
 
+/** A value that is meant to the letter, also where it looks like a reference. */
+export function escapeReferences(value: Json): Json {
+  if (typeof value === "string") return value.replace(/\$(?=\$?(?:OUTPUT|RESULT)\[)/g, "$$$$");
+  if (Array.isArray(value)) return value.map(escapeReferences);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeReferences(item)]));
+}
+
 /** Every reference in a value, however deep. */
 export function referencesIn(value: unknown): Reference[] {
   if (typeof value === "string") return parseTemplate(value).filter((piece) => typeof piece !== "string");

@@ -1,40 +1,51 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { createEventStream } from "./_event_stream.ts";
-import { dependenciesOf, fillIn } from "./_inputs.ts";
-import { createGate } from "./_gate.ts";
+import { createCodeCalls } from "./_code_calls.ts";
+import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf } from "./_flight.ts";
+import { hasActed, openEffects } from "./code_call.ts";
+import { dependenciesOf, fillIn, sentArguments } from "./_inputs.ts";
+import { createGate, type GateWord } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
+import { createRetries } from "./_retries.ts";
 import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
 import { createNodes, type Node } from "./_nodes.ts";
 import { type Held, outcomeOf, pendingOf, summaryOf } from "./pending.ts";
 import { record } from "./state.ts";
-import type { CallOptions, Run, RunInput, TaskResult } from "./run_port.ts";
-import type { Plan, Task } from "./task.ts";
+import type { Run, RunInput, TaskResult } from "./run_port.ts";
+import type { CodeTask, Plan } from "./task.ts";
 
 const ABORTED = "the run was aborted";
 const RETRIES = 3;
 const RETRY_AFTER_MS = 1_000;
 
 /** Runs the tasks of a plan, each as soon as it can, from where its journal stands. */
-export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: RunInput): Run {
+export function startRun({ fold, plan, writer, ports, caps, now = Date.now, patienceMs }: RunInput): Run {
   const { state } = fold;
   const { options } = state;
   const stream = createEventStream<RunEvent>();
   const nodes = createNodes(plan, state, ports);
   const ready = createReadyQueue<Node>({ ...caps, all: Math.min(caps.all, options.concurrency ?? Infinity) });
   const held = new Map<string, Held>();
-  const retrying = new Set<ReturnType<typeof setTimeout>>();
+  const retries = createRetries();
   const inFlight = new Map<Node, Flight>();
   const pauseAfter = new Set(options.pause_after?.filter((id) => !state.passed.has(id)));
   // While a human thinks, others may use the place.
   const makeRoom = (node: Node) => (ready.giveBack(node), queueMicrotask(advance), () => ready.takeBack(node));
   const gate = createGate({ state, ports, held, now, emit, makeRoom });
+  // What code calls has no place of its own that others could use.
+  const gateInside = createGate({ state, ports, held, now, emit, makeRoom: () => () => {} });
   let { layers } = plan;
   let isToPause = false;
   let stopped: { kind: StopKind; why: string } | undefined;
   let isOver = false;
+  let isClosed = false;
+  // Whoever waits for a row that is not written any more must not go on.
+  const over = Promise.reject<void>(new AgentCardsError("RUN_STATE", "The run is over"));
+  over.catch(() => {});
 
   function emit(happening: Happening): Promise<void> {
+    if (isClosed) return over;
     const event = record(fold, [happening], now())[0]!;
     const isTurning = event.kind === "paused" || event.kind === "finished";
     const written = writer.append(event, isTurning ? summaryOf(state) : undefined);
@@ -53,9 +64,9 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
   }
 
   function close(): void {
-    isOver = true;
+    isOver = isClosed = true;
     clearTimeout(runTimer);
-    for (const timer of retrying) clearTimeout(timer);
+    retries.clear();
     writer.close();
   }
 
@@ -83,7 +94,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     if (!stopped && !isToPause) {
       for (let node = ready.take(); node; node = ready.take()) void start(node);
     }
-    if (inFlight.size === 0 && retrying.size === 0) void conclude();
+    if (inFlight.size === 0 && !retries.waiting()) void conclude();
   }
 
   async function start(node: Node): Promise<void> {
@@ -94,27 +105,33 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     const attempt = (state.tasks.get(id)?.attempt ?? 0) + 1;
     let began = performance.now();
     let input: JsonObject = {};
-    let result: TaskResult | "go" | "held";
+    let result: TaskResult | undefined;
     try {
       const filling = fillIn((task.type === "tool" ? task.arguments : task.context) ?? {}, state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
       const needsWord = options.pause === "effects" || (task.type === "tool" && ports.isGuarded(task));
-      result = needsWord ? await gate(node, input, signal) : "go";
-      if (result === "go") {
-        const isActing = node.effect === "effectful";
+      const word: GateWord = needsWord ? await gate(node, input, signal) : { kind: "go" };
+      if (word.kind === "refused") result = { ok: false, kind: "failed", error: word.error };
+      if (word.kind === "go") {
+        // Code can always run again: what it calls is in the journal for itself.
+        const effect = task.type === "tool" ? node.effect : "read";
+        const isActing = effect === "effectful";
         const written = emit({
           kind: "started",
           task: id,
           attempt,
-          effect: node.effect,
-          ...isActing && task.type === "tool" && sentArguments(input),
+          effect,
+          ...isActing && sentArguments(input),
+          ...word.approval !== undefined && { approval: word.approval },
         });
         // What acts on the world goes out only once it is certain that a crash will not forget it.
         if (isActing) await written;
         signal.throwIfAborted();
         began = performance.now();
-        result = await send(task, input, { signal, onSent: () => flight.isSent = true });
+        result = task.type === "tool"
+          ? await ports.callTool(task, input, { ...timeOf(task), signal, onSent: () => flight.isSent = true })
+          : await runCode(node, task, { flight, attempt, input });
       }
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };
@@ -122,16 +139,31 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     inFlight.delete(node);
     ready.giveBack(node);
     if (isOver) return;
-    if (typeof result === "object") end(node, { attempt, ms: performance.now() - began, result, flight, input });
+    if (result) end(node, { attempt, ms: performance.now() - began, result, flight, input });
     advance();
   }
 
-  async function send(task: Task, input: JsonObject, how: Omit<CallOptions, "timeoutMs">): Promise<TaskResult> {
-    const timed = task.timeout_ms === undefined ? how : { ...how, timeoutMs: task.timeout_ms };
-    if (task.type === "tool") return await ports.callTool(task, input, timed);
+  async function runCode(node: Node, task: CodeTask, { flight, attempt, input }: CodeStart): Promise<TaskResult> {
+    const { controller } = flight;
     const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
-    how.onSent();
-    return await ports.runCode(task, { deps, context: input }, timed);
+    controller.signal.throwIfAborted();
+    const calls = createCodeCalls({
+      node,
+      task,
+      attempt,
+      state,
+      ports,
+      gate: gateInside,
+      held,
+      controller,
+      emit,
+      patienceMs,
+    });
+    flight.calls = calls;
+    // What code before it left, under what the task itself was given.
+    const context = Object.fromEntries([...Object.entries(state.workflow.context), ...Object.entries(input)]);
+    const how = { ...timeOf(task), signal: controller.signal, call: calls.call };
+    return await calls.settled(await ports.runCode(task, { deps, context }, how));
   }
 
   function end(node: Node, { attempt, ms, result, flight, input }: Ended): void {
@@ -145,32 +177,38 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     }
     const failed = (status: "error" | "failed_safe" | "again") =>
       void emit({ kind: "failed", ...about, ms: took, error: result.error, status });
+    const inDoubt = (why: string) => void emit({ kind: "in_doubt", ...about, why, ...openCall(id) });
     if (stopped && flight.controller.signal.aborted) {
       const { why, kind } = stopped;
-      if (effect === "effectful" && flight.isSent) {
-        void emit({ kind: "in_doubt", ...about, why: `under way when ${why}` });
-      } else if (isGentle(kind)) failed("again");
-      else void emit({ kind: "skipped", task: id, why });
+      const isOpen = task.type === "tool" ? effect === "effectful" && flight.isSent : "call" in openCall(id);
+      if (isOpen) inDoubt(`under way when ${why}`);
+      else if (isGentle(kind)) failed("again");
+      else if (hasActed(state.tasks.get(id)?.calls)) {
+        void emit({ kind: "failed", ...about, ms: took, error: `its code had acted when ${why}`, status: "error" });
+      } else void emit({ kind: "skipped", task: id, why });
+    } else if (result.kind === "held") failed("again");
+    else if (result.kind === "in_doubt") {
+      inDoubt(result.error);
+      isToPause = true;
     } else if (result.kind === "question") {
       failed("again");
       const call = task.type === "tool" ? { tool: task.tool, arguments: input } : {};
       held.set(id, { reason: "question", task: id, why: result.error, ...call });
     } else if (result.kind === "lost" && effect !== "effectful" && attempt <= (task.retries ?? RETRIES)) {
       failed("again");
-      tryAgain(node, RETRY_AFTER_MS * 2 ** (attempt - 1));
+      retries.after(RETRY_AFTER_MS * 2 ** (attempt - 1), () => (ready.add(node), advance()));
     } else {
-      failed(task.type === "code_execution" && !task.side_effects ? "failed_safe" : "error");
+      // Code that has acted did not fail safely, whatever was said of it.
+      const isSafe = task.type === "code_execution" && !task.side_effects && !hasActed(state.tasks.get(id)?.calls);
+      failed(isSafe ? "failed_safe" : "error");
       becomeReady(settle(node));
     }
   }
 
-  function tryAgain(node: Node, afterMs: number): void {
-    const timer = setTimeout(() => {
-      retrying.delete(timer);
-      ready.add(node);
-      advance();
-    }, afterMs);
-    retrying.add(timer);
+  /** The call of a task's code that may or may not have happened. */
+  function openCall(id: string): { call?: number } {
+    const [open] = openEffects(state.tasks.get(id)?.calls);
+    return open ? { call: open.call } : {};
   }
 
   /** Nothing runs any more: the run is over, or it waits. */
@@ -203,10 +241,10 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
   function stop(kind: StopKind, why: string): void {
     if (isOver || (stopped && (isGentle(kind) || !isGentle(stopped.kind)))) return;
     stopped = { kind, why };
-    for (const timer of retrying) clearTimeout(timer);
-    retrying.clear();
-    for (const [{ effect }, { controller, isSent }] of inFlight) {
-      if (!isGentle(kind) || effect !== "effectful" || !isSent) controller.abort();
+    retries.clear();
+    for (const [{ effect }, { controller, isSent, calls }] of inFlight) {
+      if (isGentle(kind) && calls) calls.stop();
+      else if (!isGentle(kind) || effect !== "effectful" || !isSent) controller.abort();
     }
     advance();
   }
@@ -240,7 +278,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
   );
   for (const { id } of nodes.interrupted()) {
     const { attempt } = state.tasks.get(id)!;
-    void emit({ kind: "in_doubt", task: id, attempt, why: "under way when its runner stopped" });
+    void emit({ kind: "in_doubt", task: id, attempt, why: "under way when its runner stopped", ...openCall(id) });
   }
   // Nothing is done on a ground that may not be there.
   isToPause = [...state.tasks.values()].some(({ id, status }) =>
@@ -259,32 +297,4 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now }: Ru
     abandon: () =>
       breakOff(new AgentCardsError("ENGINE_BUSY", "The engine stopped; the next one goes on with the run")),
   };
-}
-
-type StopKind = "abort" | "timeout" | "hold" | "leave";
-
-/** Whether what acts on the world may come to its end. */
-function isGentle(kind: StopKind): boolean {
-  return kind === "hold" || kind === "leave";
-}
-
-/** Long arguments would double the journal; whoever has to decide about the call sees the task's own then. */
-const KEPT_ARGUMENTS = 32_768;
-
-function sentArguments(args: JsonObject): { arguments?: JsonObject } {
-  return JSON.stringify(args).length <= KEPT_ARGUMENTS ? { arguments: args } : {};
-}
-
-interface Flight {
-  readonly controller: AbortController;
-  /** Whether the call has gone out. */
-  isSent: boolean;
-}
-
-interface Ended {
-  readonly attempt: number;
-  readonly ms: number;
-  readonly result: TaskResult;
-  readonly flight: Flight;
-  readonly input: JsonObject;
 }

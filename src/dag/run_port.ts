@@ -14,8 +14,13 @@ export type TaskResult =
   | {
     readonly ok: false;
     readonly error: string;
-    /** `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. */
-    readonly kind: "failed" | "lost" | "question";
+    /**
+     * `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. `held`, `in_doubt`:
+     * code called something that somebody has to decide about first, or that may have happened before.
+     */
+    readonly kind: "failed" | "lost" | "question" | "held" | "in_doubt";
+    /** Code that did not come to its own end. */
+    readonly isCutOff?: boolean;
   };
 
 export interface CallOptions {
@@ -24,6 +29,23 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** To be told once the call has really gone out: what was given up before that has not happened. */
   onSent(): void;
+  /** Whether code gets the answer: it can use images and the like. */
+  readonly isFromCode?: boolean;
+}
+
+export interface CodeOptions {
+  readonly timeoutMs?: number;
+  readonly signal: AbortSignal;
+  /** Calls a tool for the code; throws what the code is to hear. */
+  readonly call: CallFromCode;
+}
+
+export type CallFromCode = (asked: string, args: JsonObject, how: CallFromCodeOptions) => Promise<Output>;
+
+export interface CallFromCodeOptions {
+  readonly signal: AbortSignal;
+  /** Stops the clock of the code while a human thinks; what it gives starts it again. */
+  pause(): () => void;
 }
 
 /** What a run needs from outside. */
@@ -32,8 +54,10 @@ export interface RunPorts {
   runCode(
     task: CodeTask,
     given: { deps: Readonly<Record<string, Dependency>>; context: JsonObject },
-    options: CallOptions,
+    options: CodeOptions,
   ): Promise<TaskResult>;
+  /** What code calls by a name, as a task of its own. */
+  toolFor(task: CodeTask, asked: string, args: JsonObject): Promise<ToolTask>;
   effectOf(task: Task): Effect;
   /** The server a task keeps busy. */
   serverOf(task: Task): string;
@@ -53,6 +77,8 @@ export interface RunInput {
   readonly ports: RunPorts;
   readonly caps: { readonly all: number; readonly perServer: number };
   readonly now?: () => number;
+  /** How long code that runs again may take between two calls that it made before. */
+  readonly patienceMs?: number;
 }
 
 /** A run that goes on by itself until it ends or has to wait. */

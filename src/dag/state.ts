@@ -1,66 +1,8 @@
 import type { Json, JsonObject } from "../model/json.ts";
 import type { DecidedBy, Decision, Happening, Pending, RunEvent, RunOptions, RunStatus, TaskStatus } from "./event.ts";
-import type { Output } from "../model/tool.ts";
+import { callsAsJson, callsOf, noteCall } from "./code_call.ts";
+import type { Approval, RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
-
-/** How one task stands. */
-export interface TaskState {
-  readonly id: string;
-  readonly status: TaskStatus | "waiting" | "running";
-  readonly attempt: number;
-  readonly began?: number;
-  readonly ms: number;
-  readonly bytes: number;
-  readonly effectful?: boolean;
-  /** The arguments of a call that acts on the world, as they went out; kept until it has an end. */
-  readonly sent?: JsonObject;
-  readonly output?: Output;
-  readonly error?: string;
-}
-
-/** An approval that was given and not used yet. */
-export interface Approval {
-  readonly hash: string;
-  readonly expires: number;
-}
-
-/** What a run has gathered so far, in the words of those who watch it. */
-export interface WorkflowState {
-  readonly messages: readonly { readonly at: number; readonly text: string }[];
-  readonly tasks: readonly { readonly id: string; readonly status: TaskStatus; readonly at: number }[];
-  readonly decisions: readonly { readonly at: number; readonly by: DecidedBy; readonly decision: Decision }[];
-  /** What code tasks left for the rest of the run, later ones over earlier ones. */
-  readonly context: JsonObject;
-}
-
-/** A run as its journal tells it. */
-export interface RunState {
-  readonly status: RunStatus;
-  readonly plan: readonly Task[];
-  readonly options: RunOptions;
-  readonly tasks: ReadonlyMap<string, TaskState>;
-  readonly workflow: WorkflowState;
-  readonly pending?: Pending;
-  readonly approvals: ReadonlyMap<string, Approval>;
-  /** Tasks that were let go although they act on the world, or that a pause was taken after. */
-  readonly released: ReadonlySet<string>;
-  readonly passed: ReadonlySet<string>;
-  /** How many layers may run where a run stops after each. */
-  readonly layers: number;
-  readonly error?: string;
-  readonly seq: number;
-  readonly began: number;
-  readonly last: number;
-  /** Milliseconds it really ran until it last came to rest, pauses left out. */
-  readonly activeMs: number;
-  /** When it last began to run; 0 while it rests. */
-  readonly runningSince: number;
-}
-
-/** How long a run has really run until now, or until it came to rest. */
-export function ranMs({ activeMs, runningSince, status, last }: RunState, now = last): number {
-  return activeMs + (status === "running" && runningSince > 0 ? Math.max(0, now - runningSince) : 0);
-}
 
 /** Reads happenings one after another; what it has read so far is the state. */
 export interface Fold {
@@ -81,6 +23,7 @@ interface Mutable {
   };
   pending?: Pending;
   approvals: Map<string, Approval>;
+  refused: Set<string>;
   released: Set<string>;
   passed: Set<string>;
   layers: number;
@@ -100,6 +43,7 @@ function empty(): Mutable {
     tasks: new Map(),
     workflow: { messages: [], tasks: [], decisions: [], context: {} },
     approvals: new Map(),
+    refused: new Set(),
     released: new Set(),
     passed: new Set(),
     layers: 1,
@@ -130,7 +74,7 @@ function reduce(state: Mutable, event: RunEvent): void {
   const { at } = event;
   const say = (text: string) => state.workflow.messages.push({ at, text });
   const settle = (id: string, status: TaskStatus, more: Change) => {
-    change(state, id, { ...more, status });
+    change(state, id, { calls: undefined, doubt: undefined, ...more, status });
     state.workflow.tasks.push({ id, status, at });
   };
   switch (event.kind) {
@@ -140,7 +84,15 @@ function reduce(state: Mutable, event: RunEvent): void {
       if (event.options) state.options = event.options;
       for (const task of event.tasks) {
         state.plan.push(task);
-        state.tasks.set(task.id, { id: task.id, status: "waiting", attempt: 0, ms: 0, bytes: 0 });
+        const isCode = task.type === "code_execution";
+        state.tasks.set(task.id, {
+          id: task.id,
+          status: "waiting",
+          attempt: 0,
+          ms: 0,
+          bytes: 0,
+          ...isCode && { isCode },
+        });
       }
       return;
     case "started":
@@ -151,9 +103,13 @@ function reduce(state: Mutable, event: RunEvent): void {
         effectful: event.effect === "effectful",
         sent: event.arguments,
       });
-      // An approval is good for one call.
-      state.approvals.delete(event.task);
+      if (event.approval !== undefined) state.approvals.delete(event.approval);
       return;
+    case "called":
+      if (event.approval !== undefined) state.approvals.delete(event.approval);
+      return change(state, event.task, { calls: noteCall(state.tasks.get(event.task)?.calls, event) });
+    case "answered":
+      return change(state, event.task, { calls: noteCall(state.tasks.get(event.task)?.calls, event) });
     case "done":
       settle(event.task, "success", {
         ms: event.ms,
@@ -171,7 +127,11 @@ function reduce(state: Mutable, event: RunEvent): void {
     case "skipped":
       return settle(event.task, "skipped", { error: event.why });
     case "in_doubt":
-      return settle(event.task, "in_doubt", { error: event.why });
+      return settle(event.task, "in_doubt", {
+        error: event.why,
+        doubt: event.call,
+        calls: state.tasks.get(event.task)?.calls,
+      });
     case "paused":
       state.status = "paused";
       state.pending = event.pending;
@@ -215,11 +175,24 @@ function decide(state: Mutable, decision: Decision): void {
       if (pending?.reason === "layer") state.layers = (pending.layer ?? 0) + 2;
       return;
     case "approve":
-      state.approvals.set(decision.task, { hash: decision.hash, expires: decision.expires });
+      state.approvals.set(decision.hash, { hash: decision.hash, expires: decision.expires });
+      return;
+    case "reject":
+      state.refused.add(decision.hash);
       return;
     case "resolve":
-      if (decision.outcome === "retry") change(state, decision.task, { status: "waiting", error: undefined });
+      resolve(state, decision.task, decision.outcome);
   }
+}
+
+function resolve(state: Mutable, id: string, outcome: "done" | "retry" | "skip"): void {
+  const { doubt, calls } = state.tasks.get(id) ?? {};
+  const isOneCall = doubt !== undefined;
+  if (outcome === "skip" || (outcome === "done" && !isOneCall)) return;
+  // Code whose one call is decided goes on from there; code that went another way begins anew.
+  const others = [...calls?.entries() ?? []].filter(([call]) => outcome === "done" || call !== doubt);
+  const kept = isOneCall ? new Map(others) : undefined;
+  change(state, id, { status: "waiting", error: undefined, doubt: undefined, calls: kept });
 }
 
 function rest(state: Mutable, at: number): void {
@@ -241,24 +214,26 @@ function merged(context: JsonObject, more: JsonObject): JsonObject {
 
 /** A state as JSON, to begin a later fold with. */
 export function snapshotOf(state: RunState): JsonObject {
-  const { tasks, approvals, released, passed, ...rest } = state;
+  const { tasks, approvals, refused, released, passed, ...rest } = state;
   return {
     ...rest,
-    tasks: [...tasks.values()],
+    tasks: [...tasks.values()].map(callsAsJson),
     approvals: [...approvals],
+    refused: [...refused],
     released: [...released],
     passed: [...passed],
   } as unknown as JsonObject;
 }
 
 function revive(snapshot: Json): Mutable {
-  const { tasks, approvals, released, passed, ...rest } = snapshot as unknown as
-    & Omit<Mutable, "tasks" | "approvals" | "released" | "passed">
-    & { tasks: TaskState[]; approvals: [string, Approval][]; released: string[]; passed: string[] };
+  const { tasks, approvals, refused, released, passed, ...rest } = snapshot as unknown as
+    & Omit<Mutable, "tasks" | "approvals" | "refused" | "released" | "passed">
+    & { tasks: TaskState[]; approvals: [string, Approval][]; refused?: string[]; released: string[]; passed: string[] };
   return {
     ...rest,
-    tasks: new Map(tasks.map((task) => [task.id, task])),
+    tasks: new Map(tasks.map((task) => [task.id, callsOf(task)])),
     approvals: new Map(approvals),
+    refused: new Set(refused),
     released: new Set(released),
     passed: new Set(passed),
   };

@@ -78,7 +78,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
         ? await parking.run({ params, canAsk, controller, start })
         : await start(canAsk ? askDirectly : undefined);
     } catch (error) {
-      outcome = { kind: "result", result: textResult(describe(error), true) };
+      const text = describe(error);
+      outcome = { kind: "result", result: textResult(opened?.privacy?.hide(text, "agentcards") ?? text, true) };
     }
     running.delete(id);
     if (controller.signal.aborted) return;

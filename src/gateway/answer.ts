@@ -100,6 +100,19 @@ export function valueOf(result: ToolResult): unknown {
   return values.length === 1 ? values[0] : values;
 }
 
+/** The same for code, which can use more than text: images and other bytes as what its cage turns into bytes. */
+export function codeValueOf(result: ToolResult): unknown {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  const content = Array.isArray(result.content) ? result.content.filter(isObject) : [];
+  const values = content.map((block) => {
+    if (isText(block)) return parsed(block.text);
+    const { data, blob = data, mimeType, text } = isObject(block.resource) ? block.resource : block;
+    if (typeof blob === "string") return { $bytes: blob, mimeType };
+    return typeof text === "string" ? text : block;
+  });
+  return values.length === 1 ? values[0] : values;
+}
+
 function parsed(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return text;
   try {

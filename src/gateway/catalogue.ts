@@ -13,9 +13,9 @@ export interface KnownServer {
   readonly startMs?: number;
 }
 
-/** A known server with its tool names at hand. */
+/** A known server with its tools at hand. */
 export interface Remembered extends KnownServer {
-  readonly names: ReadonlySet<string>;
+  readonly byName: ReadonlyMap<string, Tool>;
 }
 
 /** The memory of what servers offer, kept in the database and in front of it. */
@@ -63,7 +63,7 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
   const keys = new WeakMap<ServerConfig, string>();
 
   function remember(key: string, known: KnownServer): void {
-    memory.set(key, { ...known, names: new Set(known.catalogue.tools.map((tool) => tool.name)) });
+    memory.set(key, { ...known, byName: new Map(known.catalogue.tools.map((tool) => [tool.name, tool])) });
   }
 
   async function load(key: string, server: string): Promise<KnownServer | undefined> {

@@ -1,14 +1,14 @@
-import type { CageOutcome, CageTools } from "../sandbox/cage.ts";
+import { type CageCall, type CageOutcome, type CageTools, JsonText } from "../sandbox/cage.ts";
 import type { CageLimits } from "../sandbox/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { identifier } from "../model/declaration.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
-import { toolId } from "../model/tool.ts";
+import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
-import type { Reply } from "../mcp/upstream.ts";
-import { valueOf } from "./answer.ts";
+import type { LargeResult, Reply } from "../mcp/upstream.ts";
+import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
 import { approve, type Caller } from "./caller.ts";
 import { callServer, denied, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
@@ -22,69 +22,115 @@ export interface CodeRequest {
 }
 
 export interface CodeOptions {
-  readonly caller: Caller;
+  readonly signal: AbortSignal;
   readonly limits: Partial<CageLimits>;
-  /** Whether a tool may be called from this code; the error says why not. */
-  check?(tool: string): Promise<void>;
+  /** Calls a tool by what the code calls it; throws what the code is to hear. */
+  call(asked: string, args: JsonObject, how: CageCall): Promise<unknown>;
 }
 
 /** Variables that code has anyway; a server of such a name is reached as tools["name:tool"]. */
-const GIVEN = new Set(["context", "deps", "tools", "results", "ToolError", "console", "Deno", "undefined"]);
+export const GIVEN: ReadonlySet<string> = new Set([
+  "context",
+  "deps",
+  "tools",
+  "results",
+  "ToolError",
+  "console",
+  "Deno",
+  "undefined",
+]);
 
-/** Runs code in a cage, with every tool of the session inside, each call under the same rules as any other. */
+/** Runs code in a cage, with every tool of the session inside. */
 export async function runCode(
   sandbox: Sandbox,
   session: Session,
   { code, context, deps }: CodeRequest,
-  { caller, limits, check }: CodeOptions,
+  { signal, limits, call }: CodeOptions,
 ): Promise<CageOutcome> {
   const servers = Object.fromEntries(
     session.status().filter(({ config }) => !config.disabled).map(({ config: { name } }) => [identifier(name), name])
       .filter(([variable]) => !GIVEN.has(variable!)),
   );
+  const { privacy } = session;
   const tools: CageTools = {
-    async call(asked, args, signal) {
+    async call(asked, args, how) {
       if (!isObject(args)) throw new AgentCardsError("INPUT_INVALID", `${oneLine(asked, 100)} takes an object`);
-      return await callFromCode(session, { asked, args }, { ...caller, signal, ...check && { check } });
+      try {
+        return await call(asked, args as JsonObject, how);
+      } catch (error) {
+        throw privacy ? privacy.error(error, "agentcards") : error;
+      }
     },
     result: (handle, path) => readResult(session, handle, path),
   };
-  return await sandbox.run({ code, context, deps, servers }, tools, {
-    signal: caller.signal,
-    minimumLevel: session.config.sandbox.minimum_level,
-    limits,
-  });
+  const minimumLevel = session.config.sandbox.minimum_level;
+  const outcome = await sandbox.run({ code, context, deps, servers }, tools, { signal, minimumLevel, limits });
+  // Code can put together what was not one piece when it came in.
+  return privacy
+    ? { ...outcome, ...privacy.hide({ result: outcome.result, logs: outcome.logs }, "agentcards") }
+    : outcome;
 }
 
-interface CodeCaller extends Caller {
-  check?(tool: string): Promise<void>;
+/** A call from code that an agent sent for itself: under the same rules as a call of the agent. */
+export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
+  // One question at a time: a human who sees sixty reads none.
+  let asking: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = asking.then(work);
+    asking = turn.catch(() => {});
+    return turn;
+  };
+
+  return async (asked, args, { signal, pause }) => {
+    const began = performance.now();
+    const { server, name } = await resolveTool(session, asked);
+    const id = toolId(server, name);
+    if (server === "agentcards") return valueOf(await OWN_TOOLS.call(session, name, args));
+    if (server === WORKFLOW_SERVER) {
+      throw new AgentCardsError("TOOL_UNKNOWN", `${id} is a saved workflow: it is called by itself, not from code`);
+    }
+    const verdict = judge(session.config.policy, id);
+    if (verdict.kind === "deny") throw denied(id, verdict.pattern);
+    const inside = {
+      ...caller,
+      takesQuestions: false,
+      ...caller.ask && { ask: pausing(caller.ask, { pause, inTurn }) },
+      signal,
+    };
+    if (verdict.kind === "approve") {
+      const shown = await session.privacy?.restore(args, server) ?? args;
+      await approve({ id, arguments: shown, pattern: verdict.pattern }, inside);
+    }
+    let [isOk, bytes] = [false, 0];
+    try {
+      const reply = await callServer(session, { server, request: { name, arguments: args }, isPart: true }, inside);
+      bytes = reply.kind === "large" ? reply.large.bytes : JSON.stringify(reply).length;
+      const value = await unwrapped(session, id, reply);
+      isOk = true;
+      return value;
+    } finally {
+      session.shared.record({ tool: id, ms: performance.now() - began, ok: isOk, bytes });
+    }
+  };
 }
 
-async function callFromCode(
-  session: Session,
-  { asked, args }: { asked: string; args: Record<string, unknown> },
-  caller: CodeCaller,
-): Promise<unknown> {
-  const began = performance.now();
-  const { server, name } = await resolveTool(session, asked);
-  const id = toolId(server, name);
-  if (server === "agentcards") return valueOf(await OWN_TOOLS.call(session, name, args));
-  const verdict = judge(session.config.policy, id);
-  if (verdict.kind === "deny") throw denied(id, verdict.pattern);
-  await caller.check?.(id);
-  if (verdict.kind === "approve") await approve({ id, arguments: args, pattern: verdict.pattern }, caller);
-  let isOk = false;
-  try {
-    const value = await unwrapped(
-      session,
-      id,
-      await callServer(session, { server, request: { name, arguments: args } }, caller),
-    );
-    isOk = true;
-    return value;
-  } finally {
-    session.shared.record({ tool: id, ms: performance.now() - began, ok: isOk, bytes: 0 });
-  }
+type Ask = NonNullable<Caller["ask"]>;
+
+interface Turns {
+  pause: CageCall["pause"];
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** While a human thinks, the clock of the code stands still. */
+function pausing(ask: Ask, { pause, inTurn }: Turns): Ask {
+  return async (request, signal) => {
+    const goOn = pause();
+    try {
+      return await inTurn(() => signal.aborted ? Promise.reject(signal.reason) : ask(request, signal));
+    } finally {
+      goOn();
+    }
+  };
 }
 
 /** What a tool said, as a plain value; its failure as an error. */
@@ -94,13 +140,19 @@ async function unwrapped(session: Session, id: string, reply: Reply): Promise<un
   }
   if (reply.kind === "large") {
     const { isError, output } = reply.large;
-    const value = output.kind === "value" ? output.value : await readStored(session, output.handle, output.steps);
-    if (isError) throw failed(value);
+    const value = output.kind === "value"
+      ? codeValueOf(wholeOf(reply.large))
+      : await readStored(session, output.handle, output.steps);
+    if (isError) throw failed(value instanceof JsonText ? value.json : value);
     return value;
   }
-  const value = valueOf(reply.result);
-  if (reply.result.isError === true) throw failed(value);
-  return value;
+  if (reply.result.isError === true) throw failed(valueOf(reply.result));
+  return codeValueOf(reply.result);
+}
+
+/** A result that was read elsewhere, as it is: most of it is media. */
+export function wholeOf({ json }: LargeResult): ToolResult {
+  return JSON.parse(new TextDecoder().decode(json));
 }
 
 function failed(value: unknown): AgentCardsError {
@@ -108,14 +160,20 @@ function failed(value: unknown): AgentCardsError {
   return new AgentCardsError("TOOL_FAILED", oneLine(text, 4_000));
 }
 
-async function readResult(session: Session, handle: string, path: unknown): Promise<Json> {
+async function readResult(session: Session, handle: string, path: unknown): Promise<Json | JsonText> {
   const steps = Array.isArray(path) ? path.filter((step) => typeof step === "string" || typeof step === "number") : [];
   return await readStored(session, handle, steps);
 }
 
-async function readStored(session: Session, handle: string, steps: readonly (string | number)[]): Promise<Json> {
+/** A place in a stored result; as text, unless somebody has to look at it: it may have tens of megabytes. */
+export async function readStored(
+  session: Session,
+  handle: string,
+  steps: readonly (string | number)[],
+): Promise<Json | JsonText> {
   const { results, large } = session.shared;
   const places = [{ steps, named: `results.get("${oneLine(handle, 40)}")` }];
-  const values = await results.read(handle, (path) => large.readValues(path, places)) as Json[];
-  return values[0]!;
+  const list = await results.read(handle, (path) => large.readPart(path, { places })) as string;
+  if (!session.privacy) return new JsonText(list.slice(1, -1));
+  return session.privacy.hide(JSON.parse(list)[0] as Json, "agentcards");
 }

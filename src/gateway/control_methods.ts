@@ -11,6 +11,7 @@ import type { ControlContext, Method, Params } from "./control.ts";
 import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
+import { LEARNING_METHODS, reportOf, type SpeculationReport } from "./learning_control.ts";
 import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
 import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
@@ -42,9 +43,13 @@ export interface EngineReport {
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
   readonly config_problem: string | null;
   readonly notes: readonly string[];
+  readonly sandbox: { readonly level: number; readonly why: string };
   readonly minimum_level: number;
+  readonly pii: "off" | "tokenize";
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
+  readonly speculation: SpeculationReport | null;
+  readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
   readonly servers: readonly ServerReport[];
 }
 
@@ -109,6 +114,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     return { bytes: dump.length };
   }],
   ...WORKFLOW_METHODS,
+  ...LEARNING_METHODS,
   ["stop", ({ stop }) => {
     // The answer goes out first.
     setTimeout(stop, 10);
@@ -147,6 +153,8 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
     config_problem: failed ? open.problem : null,
     notes: failed ? [] : open.loaded.notes,
+    sandbox: await gateway.code.level(),
+    pii: failed ? "off" : open.config.policy.pii,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {
       ...open.shared.search.status(tools),
@@ -155,6 +163,10 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
       p95_ms: row?.queries_p95 ?? null,
     },
     runs: await countRuns(gateway),
+    suggestions: await gateway.suggestions.status(),
+    speculation: failed
+      ? null
+      : reportOf((await gateway.learning.account()).counts, open.config.policy.speculate.enabled),
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),

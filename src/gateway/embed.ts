@@ -2,13 +2,13 @@ import { ensureHome, locateHome } from "../config/home.ts";
 import type { RunOptions } from "../dag/event.ts";
 import { lockHolder, takeLock } from "../db/lock.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
 import type { Tool } from "../model/tool.ts";
 import type { ToolResult } from "./answer.ts";
 import { execute } from "./execute.ts";
 import { createGateway } from "./gateway.ts";
+import { resumeRequest, runRequest } from "./intent.ts";
 import { findTools } from "./search.ts";
-import { workflowAnswer } from "./workflow_answer.ts";
-import { parseResume, parseRun } from "./workflow_input.ts";
 
 export interface GatewayOptions {
   /** The folder of configuration and data; `~/.agentcards` unless told. */
@@ -22,13 +22,15 @@ export interface GatewayOptions {
 export interface EmbeddedGateway extends AsyncDisposable {
   searchTools(query: string, limit?: number): Promise<readonly { tool: Tool; score: number }[]>;
   callTool(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
-  /** Runs tasks as one workflow until it ends or pauses; the answer is what an agent would get. */
-  runWorkflow(request: { tasks: unknown[]; options?: RunOptions }, signal?: AbortSignal): Promise<WorkflowAnswer>;
+  /** Runs tasks as one workflow until it ends or pauses, or plans what is wanted; the answer is what an agent would get. */
+  runWorkflow(request: RunInput, signal?: AbortSignal): Promise<WorkflowAnswer>;
   /** Tells how a workflow stands, or decides what it waits for. */
   resumeWorkflow(request: Record<string, unknown>, signal?: AbortSignal): Promise<WorkflowAnswer>;
 }
 
-export type WorkflowAnswer = Awaited<ReturnType<typeof workflowAnswer>>;
+/** Tasks to run, or what is wanted in words. */
+export type RunInput = ({ tasks: unknown[] } | { intent: string }) & { options?: RunOptions };
+export type WorkflowAnswer = JsonObject;
 
 /** Opens a gateway in this process. The home must not be in use by an engine. */
 export async function openGateway(options: GatewayOptions = {}): Promise<EmbeddedGateway> {
@@ -56,12 +58,10 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
       return outcome.kind === "large" ? JSON.parse(new TextDecoder().decode(outcome.large.json)) : outcome.result;
     },
     async runWorkflow(request, signal = new AbortController().signal) {
-      const by = { session, caller: { signal }, by: "agent" } as const;
-      return await workflowAnswer(await session.workflows.start({ ...parseRun(request), name: "" }, by), session);
+      return await runRequest(session, request, { signal });
     },
     async resumeWorkflow(request, signal = new AbortController().signal) {
-      const by = { session, caller: { signal }, by: "agent" } as const;
-      return await workflowAnswer(await session.workflows.resume(parseResume(request), by), session);
+      return await resumeRequest(session, request, { signal });
     },
     [Symbol.asyncDispose]: close,
   };

@@ -1,8 +1,8 @@
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
-import { splitToolId, toolId } from "../model/tool.ts";
+import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
 import { approve, type Caller } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
@@ -36,6 +36,10 @@ export interface ServerCall {
   readonly request: Record<string, unknown>;
   readonly timeoutMs?: number;
   readonly onSent?: () => void;
+  /** Whether it is one of many that a workflow or code makes. */
+  readonly isPart?: boolean;
+  /** Whether it acts, whatever its tool is called. */
+  readonly isActing?: boolean;
 }
 
 const CALL_TIMEOUT_MS = 10 * 60_000;
@@ -48,8 +52,15 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
 
   const verdict = judge(session.config.policy, id);
   if (verdict.kind === "deny") throw denied(id, verdict.pattern);
-  if (verdict.kind === "approve") await approve({ id, arguments: call.arguments, pattern: verdict.pattern }, caller);
+  if (verdict.kind === "approve") {
+    // A human sees what the server will get, not what the agent sees of it.
+    const shown = await session.privacy?.restore(call.arguments, server) ?? call.arguments;
+    await approve({ id, arguments: shown, pattern: verdict.pattern }, caller);
+  }
 
+  if (server === WORKFLOW_SERVER) {
+    return { kind: "result", result: await session.shared.runTemplate(session, name, call.arguments, caller) };
+  }
   const request = { name, arguments: call.arguments, ...call.retry, ...call.meta && { _meta: call.meta } };
   const reply = await callServer(session, { server, request }, caller);
   return await answer(session, id, reply);
@@ -61,26 +72,102 @@ export function denied(id: string, pattern: string): AgentCardsError {
   });
 }
 
+/** Puts a call to its server, unless it was made ahead; what comes of it is noticed. */
+export async function callServer(session: Session, call: ServerCall, caller: Caller): Promise<Reply> {
+  const { server, request, isPart = false, isActing = false } = call;
+  const ahead = session.notice.ahead(server, request, isActing);
+  const made = ahead && await Promise.race([ahead, patience(call, caller)]);
+  // What starting a server takes is not held against its tools.
+  let began = performance.now();
+  const onSent = () => {
+    began = performance.now();
+    call.onSent?.();
+  };
+  let reply = made?.reply;
+  if (reply) call.onSent?.();
+  try {
+    return reply ??= await putToServer(session, { ...call, onSent }, caller);
+  } finally {
+    const ms = made?.ms ?? performance.now() - began;
+    session.notice.called({ server, request, reply, ms, isPart, isActing });
+  }
+}
+
+/** Resolves when a caller would not wait any longer for what is under way already. */
+function patience({ timeoutMs }: ServerCall, { signal }: Caller): Promise<undefined> {
+  return new Promise((resolve) => {
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => resolve(undefined), timeoutMs / 2);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    }, { once: true });
+    if (timer !== undefined) Deno.unrefTimer(timer);
+  });
+}
+
 /** Puts a call to its server, starting it when needed; questions that come back go to whoever called. */
-export async function callServer(
+export async function putToServer(
   session: Session,
   { server, request, timeoutMs, onSent }: ServerCall,
   caller: Caller,
 ): Promise<Reply> {
+  const { privacy } = session;
   const callers = session.callers(server);
   callers.add(caller);
   try {
+    const { progress } = caller;
+    const onProgress = progress && privacy
+      ? (said: Record<string, unknown>) => progress(privacy.hide(said, server))
+      : progress;
     const send = (params: Record<string, unknown>) =>
       session.server(server).request("tools/call", params, {
         timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
         signal: caller.signal,
-        ...caller.progress && { onProgress: caller.progress },
+        ...onProgress && { onProgress },
         ...onSent && { onSent },
       });
-    const reply = await send(request);
-    return isQuestion(reply) ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more })) : reply;
+    if (!privacy) {
+      const reply = await send(request);
+      return isQuestion(reply) ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more })) : reply;
+    }
+    // What a server was given back it may repeat without a word of what it is.
+    const known = new Map<string, string>();
+    const restored = await privacy.restore(request.arguments, server, (value, token) => known.set(value, token));
+    const sent = { ...request, arguments: restored };
+    let reply = await send(sent);
+    if (isQuestion(reply)) reply = await settleQuestions(reply, caller, (more) => send({ ...sent, ...more }));
+    return hidden(reply, (value) => privacy.hide(value, server, known));
+  } catch (error) {
+    throw privacy ? privacy.error(error, server) : error;
   } finally {
     callers.delete(caller);
+  }
+}
+
+/** A reply without personal data, whatever it is. */
+function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
+  try {
+    if (reply.kind === "error") return hide(reply);
+    if (reply.kind === "result") {
+      // What a human is asked, and the state that belongs to it, go through as they are.
+      const { inputRequests, requestState, ...rest } = reply.result;
+      const asked = {
+        ...inputRequests !== undefined && { inputRequests },
+        ...requestState !== undefined && { requestState },
+      };
+      return { kind: "result", result: { ...hide(rest), ...asked } };
+    }
+    const { large } = reply;
+    if (large.isClean) return reply;
+    // Of a server that was started under another policy: what was stored is hidden when it is read.
+    const clean = hide(JSON.parse(new TextDecoder().decode(large.json)));
+    const json = new TextEncoder().encode(JSON.stringify(clean));
+    return { kind: "large", large: { ...large, json, output: hide(large.output), isClean: true } };
+  } catch (error) {
+    return {
+      kind: "result",
+      result: textResult(`It was answered, but the answer is withheld: ${messageOf(error)}`, true),
+    };
   }
 }
 
@@ -118,7 +205,7 @@ function resolveKnown(session: Session, asked: string): ToolAddress | undefined 
   if (colon < 0) return;
   const server = asked.slice(0, colon);
   const name = asked.slice(colon + 1);
-  return session.isKnown(server, name) ? { server, name } : undefined;
+  return session.inMemory(server, name) ? { server, name } : undefined;
 }
 
 /** Which server and tool a name means: `server:tool`, or a bare name that only one server has. */
@@ -126,6 +213,7 @@ export async function resolveTool(session: Session, asked: string): Promise<Tool
   const { server, name } = splitToolId(asked);
   if (server === undefined) return await resolveBareName(session, name);
   if (server === "agentcards") return { server, name };
+  if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.templates.find(name)).name };
   const live = session.server(server);
   const known = await session.known(server);
   if (known?.tools.some((tool) => tool.name === name)) return { server, name };

@@ -5,17 +5,24 @@ import { createJournal } from "../dag/journal.ts";
 import type { Database } from "../db/database.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
-import { availableLevel } from "../sandbox/level.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
+import { textResult } from "./answer.ts";
 import { createCallLog } from "./call_log.ts";
 import { createCatalogueStore } from "./catalogue.ts";
+import { type CodeRoom, createCodeRoom } from "./code_room.ts";
 import { VERSION } from "./hello.ts";
 import { createLargeFrames } from "./large.ts";
+import { createLearning, type Learning } from "./learning.ts";
+import { openPiiVault, type PiiVault } from "./pii_vault.ts";
+import { createPrivacy } from "./privacy.ts";
 import { createResultStore } from "./results.ts";
 import { openSession, type Session, type SessionContext, type Shared } from "./session.ts";
+import { createSuggestions, type Suggestions } from "./suggestions.ts";
+import { createTemplates, filledIn, type Templates } from "./templates.ts";
+import { workflowAnswer } from "./workflow_answer.ts";
+import { lessonsOf } from "./workflow_lessons.ts";
 import { createWorkflows, type Workflows, type WorkSession } from "./workflows.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
@@ -26,6 +33,10 @@ export interface Gateway extends AsyncDisposable {
   /** The open database, or why there is none. */
   database(): Promise<{ db: Database } | { problem: string }>;
   readonly workflows: Workflows;
+  readonly code: CodeRoom;
+  readonly learning: Learning;
+  readonly suggestions: Suggestions;
+  readonly templates: Templates;
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;
@@ -63,10 +74,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
 
   let reaper: Reaper | undefined;
   let isClosing = false;
+  let vault: PiiVault | undefined;
   const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
   const search = createToolSearch({ database: maybeDatabase, models: home.models });
+  const learning = createLearning({ database: maybeDatabase, redactor });
+  const templates = createTemplates(maybeDatabase, search.prepare);
   const shared: Shared = {
     home,
     catalogues: createCatalogueStore(maybeDatabase),
@@ -79,14 +93,30 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       return reaper ??= startReaper();
     },
     sharedServers: new Map(),
+    privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),
     record: calls.record,
+    watch: learning.watch,
+    templates,
+    async runTemplate(session, name, given, caller) {
+      const template = await templates.find(name);
+      const options = template.pause ? { pause: template.pause } : {};
+      const request = { tasks: filledIn(template, given), options, name: `workflow:${name}` };
+      const view = await workflows.start(request, { session, caller, by: "agent" });
+      return textResult(JSON.stringify(await workflowAnswer(view, session)), view.state.status === "failed");
+    },
   };
   const sessions = new Set<Session>();
   // The caller holds the home's lock, so nobody else can have the database open.
   const journal = createJournal(maybeDatabase, { isAlone: true });
-  let sandboxing: Promise<Sandbox> | undefined;
-  const sandbox = () => sandboxing ??= openSandbox(shared.reaper());
-  const workflows = createWorkflows({ journal, sessions, sandbox });
+  const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache });
+  const workflows = createWorkflows({
+    journal,
+    sessions,
+    sandbox: code.sandbox,
+    onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
+  });
+
+  const suggestions = createSuggestions(learning);
 
   /** All that are open; one whose connection is gone may still carry a run, but takes up no other. */
   const open = new Set<Session>();
@@ -104,9 +134,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       const session = await openSession(shared, context);
       sessions.add(session);
       open.add(session);
-      return Object.assign(session, { workflows, sandbox });
+      return Object.assign(session, { workflows, code, suggestions });
     },
     workflows,
+    code,
+    learning,
+    suggestions,
+    templates,
     async closeSession(session) {
       sessions.delete(session);
       await workflows.released(session);
@@ -115,28 +149,20 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     async [Symbol.asyncDispose]() {
       isClosing = true;
       await workflows.close();
-      await (await sandboxing)?.close();
+      await code.close();
       await Promise.all([...open].map(dispose));
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();
       await search.close();
       await calls.flush();
+      await learning.flush();
       const opened = await opening;
       if (opened && "db" in opened) await opened.db.close();
       log("info", "engine stopped");
       await stopLog();
     },
   };
-}
-
-/** As strong a cage as this machine can build. */
-async function openSandbox(reaper: Reaper): Promise<Sandbox> {
-  const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
-    typeof import("../sandbox/sandbox.ts")
-  >);
-  const { level } = await availableLevel();
-  return createSandbox({ level, watch: reaper.watch, forget: reaper.forget });
 }
 
 interface EngineSettings {

@@ -1,19 +1,8 @@
-import type { LargeMessage } from "../mcp/connect_stdio.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
-import type { LargeReply, LargeRequest, PartRequest, Place } from "./large_worker.ts";
+import type { LargeFrames } from "./large_port.ts";
+import type { LargeReply, LargeRequest, PartRequest } from "./large_worker.ts";
 import { newHandle, type ResultStore } from "./results.ts";
-
-/** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
-export interface LargeFrames {
-  parse(frame: Uint8Array, options: { calls: readonly string[]; answerTokens: number }): Promise<LargeMessage>;
-  /** A part of a stored result, as text. */
-  readPart(path: string, options: PartRequest["options"]): Promise<string>;
-  /** The values at places in a stored result. */
-  readValues(path: string, places: readonly Place[]): Promise<Json[]>;
-  close(): void;
-}
 
 interface WorkerAnswer {
   readonly id: number;
@@ -64,15 +53,15 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
   }
 
   return {
-    async parse(frame, { calls, answerTokens }) {
+    async parse(frame, options) {
       const handle = newHandle();
-      const request = { frame, calls, answerTokens, handle, directory: results.directory, secrets: redactor.forms() };
+      const request = { frame, ...options, handle, directory: results.directory, secrets: redactor.forms() };
       const reply = await ask(request, [frame.buffer as ArrayBuffer]);
-      if (reply.kind === "message") return reply;
+      if (reply.kind === "message") return { message: reply, hidden: [] };
       if (reply.kind === "part") throw new TypeError("A frame was answered with a part");
       if (reply.stored) results.register({ handle, tool: "", bytes: reply.stored });
-      const { id, kind: _kind, stored: _stored, ...large } = reply;
-      return { kind: "shaped", id, large };
+      const { id, kind: _kind, stored: _stored, hidden, ...large } = reply;
+      return { message: { kind: "shaped", id, large }, hidden };
     },
     readPart,
     readValues: async (path, places) => JSON.parse(await readPart(path, { places })),

@@ -2,9 +2,11 @@
 import type { Message } from "../mcp/stdio.ts";
 import type { LargeResult } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
-import { follow, isObject, type Json, jsonDepth, type Step } from "../model/json.ts";
+import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
+import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { shapeAnswer, type Shaped, textResult, type ToolResult, valueOf } from "./answer.ts";
+import type { HowToHide, Part, Place } from "./large_port.ts";
 import { slice } from "./results.ts";
 
 export interface LargeRequest {
@@ -15,25 +17,20 @@ export interface LargeRequest {
   readonly handle: string;
   readonly directory: string;
   readonly secrets: readonly string[];
-}
-
-/** A place in a stored result, and how it was asked for. */
-export interface Place {
-  readonly steps: readonly Step[];
-  readonly named: string;
+  readonly pii?: HowToHide;
 }
 
 /** Asks for a part of a stored result. */
 export interface PartRequest {
   readonly id: number;
   readonly path: string;
-  readonly options: { path?: string; offset?: number; limit?: number } | { places: readonly Place[] };
+  readonly options: Part;
 }
 
 export type LargeReply =
   | { kind: "message"; message: Message }
   | { kind: "part"; text: string }
-  | ({ kind: "shaped"; id: string; stored: number } & LargeResult);
+  | ({ kind: "shaped"; id: string; stored: number; hidden: readonly Hidden[] } & LargeResult);
 
 const MAX_DEPTH = 256;
 
@@ -46,7 +43,9 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
   const { id, result } = message;
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
-  const shaped = await store(request, shapeAnswer(result as ToolResult, request));
+  const hidden: Hidden[] = [];
+  const clean = request.pii ? hide(result as ToolResult, request.pii, hidden) : result as ToolResult;
+  const shaped = await store(request, shapeAnswer(clean, request));
   const { stored } = shaped;
   const json = new TextEncoder().encode(JSON.stringify(shaped.result));
   return {
@@ -56,10 +55,21 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
     isError: shaped.result.isError === true,
     bytes: frame.length,
     stored: stored?.json.length ?? 0,
+    hidden,
+    isClean: request.pii !== undefined,
     output: stored
       ? { kind: "stored", handle: request.handle, steps: stored.steps, shape: stored.shape, preview: stored.preview }
       : { kind: "value", value: valueOf(shaped.result) as Json },
   };
+}
+
+/** What cannot be cleaned is withheld; its server is not to blame. */
+function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]): ToolResult {
+  try {
+    return hidePii(result, { key, patterns: readPatterns(patterns), onHidden: (one) => hidden.push(one) });
+  } catch (error) {
+    return textResult(`The answer was withheld: ${messageOf(error)}`, true);
+  }
 }
 
 /** A disk that is full costs this answer, not its server. */

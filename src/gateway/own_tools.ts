@@ -22,7 +22,9 @@ export const OWN_TOOLS = {
     const options = parseInput(READ_RESULT, input);
     const { results, large } = session.shared;
     // Read off the main thread: the file may have tens of megabytes.
-    const text = await results.read(options.handle, (path) => large.readPart(path, options)) as string;
+    const stored = await results.read(options.handle, (path) => large.readPart(path, options)) as string;
+    // What was stored before personal data was hidden, as far as a part of it can be told for what it is.
+    const text = session.privacy?.hide(stored, "agentcards") ?? stored;
     const most = session.config.limits.answer_tokens * 4;
     if (text.length <= most) return textResult(text);
     return textResult(

@@ -2,7 +2,7 @@ import { requireServer } from "../config/load.ts";
 import { messageOf } from "../model/errors.ts";
 import { cut, oneLine } from "../model/text.ts";
 import { within } from "../model/time.ts";
-import type { Tool } from "../model/tool.ts";
+import { type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import type { Hit } from "../vector/search_port.ts";
 import type { Session } from "./session.ts";
@@ -53,7 +53,7 @@ export async function findTools(session: Session, { query, limit, server }: Sear
 export async function toolsInMemory(session: Session): Promise<Tool[]> {
   const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
   const known = await Promise.all(names.map(({ name }) => session.known(name)));
-  return known.flatMap((catalogue) => catalogue?.tools ?? []);
+  return [...known.flatMap((catalogue) => catalogue?.tools ?? []), ...await session.shared.templates.tools()];
 }
 
 /** Makes ready what the first search will need. */
@@ -64,6 +64,7 @@ export async function warmSearch(session: Session): Promise<void> {
 
 /** Every tool of the session's servers, with a note for each server that could not be read. */
 export async function knownTools(session: Session, only?: string): Promise<{ tools: Tool[]; notes: string[] }> {
+  if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.templates.tools()], notes: [] };
   if (only !== undefined) requireServer(session.config, only);
   const entries = session.status().map(({ config }) => config)
     .filter((config) => !config.disabled && (only === undefined || config.name === only));
@@ -78,9 +79,10 @@ export async function knownTools(session: Session, only?: string): Promise<{ too
       const reading = session.server(name).catalogue();
       return (await within(reading, FIRST_READ_MS, "it is still starting; try again in a moment")).tools;
     } catch (error) {
-      notes.push(`(server "${name}" has no tools to offer: ${oneLine(messageOf(error), 120)})`);
+      const said = session.privacy?.hide(messageOf(error), name) ?? messageOf(error);
+      notes.push(`(server "${name}" has no tools to offer: ${oneLine(said, 120)})`);
       return [];
     }
   }));
-  return { tools: lists.flat(), notes };
+  return { tools: [...lists.flat(), ...only === undefined ? await session.shared.templates.tools() : []], notes };
 }

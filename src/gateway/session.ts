@@ -11,14 +11,16 @@ import { createServer, type Server, type ServerOptions } from "../mcp/server.ts"
 import type { ServerRequest, Upstream } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
-import type { Catalogue } from "../model/tool.ts";
+import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
 import { askCaller, type Caller } from "./caller.ts";
 import type { CatalogueStore } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
-import type { LargeFrames } from "./large.ts";
+import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
+import type { ToolResult } from "./answer.ts";
+import { NOBODY, type Notice } from "./notice.ts";
 import type { ResultStore } from "./results.ts";
 
 /** What all sessions of an engine have in common. */
@@ -32,8 +34,29 @@ export interface Shared {
   reaper(): Reaper;
   /** Servers configured `shared: true`, by what they really start; they outlive the session that started them. */
   readonly sharedServers: Map<string, SharedServer>;
+  /** How a session keeps personal data from its agent, where its policy says so. */
+  privacy(policy: Config["policy"]): Privacy | undefined;
   /** Told after an answer has gone out. */
   record(call: CallRecord): void;
+  /** Begins to learn from a session. */
+  watch(session: Session): Notice;
+  /** Workflows that were saved, as tools. */
+  readonly templates: { tools(): Promise<readonly Tool[]>; find(name: string): Promise<{ readonly name: string }> };
+  /** Runs a saved workflow with what was said this time. */
+  runTemplate(session: Session, name: string, given: Record<string, unknown>, caller: Caller): Promise<ToolResult>;
+}
+
+/** Tokens for personal data on the way in, the data for its tokens on the way out. */
+export interface Privacy {
+  /** `known`: values that are personal wherever they stand, by what they are, with their tokens. */
+  hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
+  /** What a server may have back; `onRestored` is told what it gets. */
+  restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
+  /** An error whose words an agent may read. */
+  error(error: unknown, server: string): unknown;
+  /** What somebody else needs to hide the same way, and where what was hidden goes. */
+  readonly elsewhere: HowToHide;
+  keep(server: string, hidden: readonly HiddenValue[]): void;
 }
 
 /** A server that several sessions use, with all who wait for it. */
@@ -55,13 +78,16 @@ export interface Session extends AsyncDisposable {
   readonly cwd: string;
   readonly loaded: LoadedConfig;
   readonly config: Config;
+  readonly privacy: Privacy | undefined;
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
   startTimeoutMs: number;
   server(name: string): Server;
   /** Who is waiting for a server: its questions go to the last one who can answer. */
   callers(name: string): Set<Caller>;
-  /** Whether a tool is in memory already. */
-  isKnown(server: string, name: string): boolean;
+  /** A tool, if it is in memory already. */
+  inMemory(server: string, name: string): Tool | undefined;
+  /** What learns from its calls, and has some answers before they are asked for. */
+  readonly notice: Notice;
   /** What a server offers as far as it is known, without starting it. */
   known(name: string): Promise<Catalogue | undefined>;
   /** What keeps a server from being started at all: a variable that is not set. */
@@ -78,6 +104,8 @@ type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
 
 const START_TIMEOUT_MS = 30_000;
 const MAX_HTTP_FRAME = 16 * 1024 * 1024;
+/** Looking for personal data takes longer than parsing. */
+const LARGE_TO_HIDE = 64 * 1024;
 const LIST_TIMEOUT_MS = 30_000;
 const MAX_PAGES = 64;
 
@@ -87,6 +115,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   shared.search.configure(config.embeddings);
   const secrets = await readSecrets(shared.home.secrets);
   shared.redactor.add(Object.values(secrets));
+  const privacy = shared.privacy(config.policy);
   const servers = new Map<string, SharedServer & { isShared: boolean }>();
   let isClosed = false;
 
@@ -99,17 +128,19 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return made;
   }
 
-  const session: Session = {
+  const session: { -readonly [K in keyof Session]: Session[K] } = {
     shared,
+    notice: NOBODY,
     cwd: context.cwd,
     loaded,
     config,
+    privacy,
     startTimeoutMs: START_TIMEOUT_MS,
     server: (name) => use(name).server,
     callers: (name) => use(name).callers,
-    isKnown(server, name) {
+    inMemory(server, name) {
       const entry = Object.hasOwn(config.servers, server) ? config.servers[server]! : undefined;
-      return entry !== undefined && !entry.disabled && shared.catalogues.peek(entry)?.names.has(name) === true;
+      return entry && !entry.disabled ? shared.catalogues.peek(entry)?.byName.get(name) : undefined;
     },
     async known(name) {
       const entry = requireServer(config, name);
@@ -126,6 +157,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       Object.values(config.servers).map((entry) => ({ config: entry, server: servers.get(entry.name)?.server })),
     async [Symbol.asyncDispose]() {
       isClosed = true;
+      session.notice.close();
       const own = [...servers.values()].filter(({ isShared }) => !isShared);
       await Promise.all(own.map(({ server }) => server[Symbol.asyncDispose]()));
     },
@@ -188,9 +220,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       ...options,
       ...context,
       reaper: shared.reaper(),
+      ...privacy && { largeFrameBytes: LARGE_TO_HIDE },
       parse: shared.redactor.parse,
       redact: shared.redactor.redact,
-      parseLarge: (frame, calls) => shared.large.parse(frame, { calls, answerTokens: config.limits.answer_tokens }),
+      async parseLarge(frame, calls) {
+        const how = { calls, answerTokens: config.limits.answer_tokens, ...privacy && { pii: privacy.elsewhere } };
+        const { message, hidden } = await shared.large.parse(frame, how);
+        privacy?.keep(entry.name, hidden);
+        return message;
+      },
       onGarbage: (what) => log("debug", "server sent garbage", { server: entry.name, what }),
     }, handlers);
   }
@@ -216,5 +254,6 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return catalogue;
   }
 
+  session.notice = shared.watch(session);
   return session;
 }

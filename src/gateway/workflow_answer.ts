@@ -1,5 +1,5 @@
 import type { Pending, WaitingCall } from "../dag/event.ts";
-import { ranMs, type RunState, type TaskState } from "../dag/state.ts";
+import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { outlined } from "./answer.ts";
@@ -8,11 +8,18 @@ import type { RunView } from "./workflow_live.ts";
 
 const SHOWN_TASKS = 100;
 const SHOWN_CALLS = 10;
+const SHOWN_STATE = 8_000;
 const SHOWN_ARGUMENTS = 3_000;
 const SHOWN_OF_A_HANDLE = 200;
 
 /** What comes back of a run: the results at its ends in full, everything else as a line. */
-export async function workflowAnswer({ id, state }: RunView, session: Session): Promise<JsonObject> {
+export async function workflowAnswer(view: RunView, session: Session): Promise<JsonObject> {
+  const answer = await answerOf(view, session);
+  // A run may be older than the rule.
+  return session.privacy?.hide(answer, "agentcards") ?? answer;
+}
+
+async function answerOf({ id, state }: RunView, session: Session): Promise<JsonObject> {
   const all = [...state.tasks.values()];
   const wanted = wantedOf(state).filter((task) => task.status === "success");
   const results = await resultsOf({ id, state }, wanted, session);
@@ -27,11 +34,18 @@ export async function workflowAnswer({ id, state }: RunView, session: Session): 
     results,
     tasks: shown.map((task) => lineOf(task, errorLength)),
     ...all.length > shown.length && { tasks_omitted: all.length - shown.length },
-    ...Object.keys(state.workflow.context).length > 0 && { state: state.workflow.context },
+    ...Object.keys(state.workflow.context).length > 0 && { state: await stateOf({ id, state }, session) },
     ...state.pending && { pending: pendingText(id, state.pending) },
     ...state.error !== undefined && { error: state.error },
     stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
   };
+}
+
+async function stateOf({ id, state }: RunView, session: Session): Promise<Json> {
+  const { context } = state.workflow;
+  return JSON.stringify(context).length <= SHOWN_STATE
+    ? context
+    : await putAside(`${id} ${state.seq} state`, context, session);
 }
 
 /** The tasks whose results were asked for, or those that nothing comes after. */

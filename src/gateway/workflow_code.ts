@@ -1,41 +1,51 @@
 import type { RunPorts, TaskResult } from "../dag/run_port.ts";
-import { AgentCardsError } from "../model/errors.ts";
+import type { CodeTask } from "../dag/task.ts";
 import type { Json } from "../model/json.ts";
-import { splitToolId } from "../model/tool.ts";
-import { effectOf } from "../policy/effects.ts";
+import { signature } from "../model/signature.ts";
+import { cut } from "../model/text.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { runCode } from "./code.ts";
+import { readStored, runCode } from "./code.ts";
+import { chosenTools } from "./code_types.ts";
+import { MAX_STATE, returned } from "./code_state.ts";
 import type { Session } from "./session.ts";
+
+const SHOWN_TOOLS = 3;
+const SHOWN_SIGNATURE = 200;
+const CUT_OFF = new Set(["TimeoutError", "MemoryError", "LimitError"]);
 
 /** Runs the code tasks of a workflow in the cage. */
 export function codePort(session: Session, sandbox: () => Promise<Sandbox>): RunPorts["runCode"] {
-  return async (task, { deps, context }, { signal, timeoutMs }): Promise<TaskResult> => {
+  return async (task, { deps, context }, { signal, timeoutMs, call }): Promise<TaskResult> => {
     const { timeout = timeoutMs, memoryLimit } = task.sandbox_config ?? {};
-    const outcome = await runCode(await sandbox(), session, {
-      code: task.code,
-      context: context as Json,
-      deps: deps as unknown as Json,
-    }, {
-      caller: { signal },
+    const request = { code: task.code, context, deps: deps as unknown as Json };
+    const { result } = await runCode(await sandbox(), session, request, {
+      signal,
       limits: {
         ...timeout !== undefined && { wallMs: timeout },
         ...memoryLimit !== undefined && { memoryMb: memoryLimit },
       },
-      // Code without side effects runs again after a crash: what it calls must bear that.
-      ...!task.side_effects && { check: (tool: string) => requireHarmless(session, tool) },
+      async call(asked, args, how) {
+        const output = await call(asked, args, how);
+        return output.kind === "value" ? output.value : await readStored(session, output.handle, output.steps);
+      },
     });
-    const { result } = outcome;
-    if (result.ok) return { ok: true, output: { kind: "value", value: result.value as Json }, bytes: result.bytes };
+    if (result.ok) {
+      const { result: value, state } = returned(result.value as Json);
+      if (JSON.stringify(state ?? null).length > MAX_STATE) {
+        return { ok: false, kind: "failed", error: `LimitError: the state is longer than ${MAX_STATE} characters` };
+      }
+      return { ok: true, output: { kind: "value", value }, bytes: result.bytes, ...state && { state } };
+    }
     const { type, message, line } = result.error;
-    return { ok: false, kind: "failed", error: `${type}${line === undefined ? "" : ` in line ${line}`}: ${message}` };
+    const error = `${type}${line === undefined ? "" : ` in line ${line}`}: ${message}${await toolsFor(task, session)}`;
+    return { ok: false, kind: "failed", error, isCutOff: CUT_OFF.has(type) };
   };
 }
 
-async function requireHarmless(session: Session, id: string): Promise<void> {
-  const { server, name } = splitToolId(id);
-  const tool = (await session.known(server!))?.tools.find((one) => one.name === name);
-  if (tool && effectOf(session.config.policy, tool) !== "effectful") return;
-  throw new AgentCardsError("TOOL_DENIED", `${id} acts on the world, and this code may be run again after a crash`, {
-    hint: "Give the task side_effects: true, or call the tool in a task of its own.",
-  });
+/** What the author of code that failed may want to know: how the tools are called that its intent means. */
+async function toolsFor({ intent }: CodeTask, session: Session): Promise<string> {
+  if (intent === undefined) return "";
+  const tools = await chosenTools(session, { intent }).catch(() => []);
+  const shown = tools.slice(0, SHOWN_TOOLS).map((tool) => cut(signature(tool), SHOWN_SIGNATURE));
+  return shown.length > 0 ? ` (tools for it: ${shown.join("; ")})` : "";
 }

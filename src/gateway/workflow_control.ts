@@ -1,7 +1,7 @@
 import { isGenuine } from "../dag/approval.ts";
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
 import type { RunRow } from "../dag/journal.ts";
-import { ranMs, type RunState } from "../dag/state.ts";
+import { ranMs, type RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import type { ControlContext, Method } from "./control.ts";
@@ -9,6 +9,7 @@ import { pendingText, type RunStats, statsOf, workflowAnswer } from "./workflow_
 import { parseResume, parseRun } from "./workflow_input.ts";
 import type { Decider, RunView } from "./workflow_live.ts";
 import { isResting, restingState, unknownRun } from "./workflow_resting.ts";
+import { splitToolId } from "../model/tool.ts";
 import type { WorkSession } from "./workflows.ts";
 
 /** One task as a person sees it. */
@@ -94,10 +95,13 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     return await workflowAnswer(await session.workflows.resume(request, deciderOf(context, session)), session);
   }],
   ["approvals", async ({ session }): Promise<ApprovalReport[]> => {
-    const { journal } = (await session).workflows;
+    const open = await session;
+    const { journal } = open.workflows;
     const paused = await journal.list({ status: ["paused"] });
     const waiting = paused.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
-    return (await Promise.all(waiting.map(async (row) => await approvalOf(row, (await journal.open(row.id)).state))))
+    return (await Promise.all(
+      waiting.map(async (row) => await approvalOf(open, row, (await journal.open(row.id)).state)),
+    ))
       .flat();
   }],
 ];
@@ -162,17 +166,23 @@ function tasksOf({ plan, tasks }: RunState): TaskReport[] {
   });
 }
 
-async function approvalOf({ id, cwd, updated }: RunRow, { pending }: RunState): Promise<ApprovalReport[]> {
+async function approvalOf(
+  { privacy }: WorkSession,
+  { id, cwd, updated }: RunRow,
+  { pending }: RunState,
+): Promise<ApprovalReport[]> {
   const call = pending?.calls[0];
   // What is not what the hash is of is not shown as if it were.
   if (pending?.reason !== "approval" || !call || !pending.hash || !await isGenuine(id, pending)) return [];
+  const given = call.arguments ?? {};
   return [{
     id,
     cwd,
     since: updated,
     task: call.task,
     tool: call.tool ?? "",
-    arguments: call.arguments ?? {},
+    // A human sees what the server will get.
+    arguments: await privacy?.restore(given, splitToolId(call.tool ?? "").server ?? "") ?? given,
     why: pending.why,
     hash: pending.hash,
   }];

@@ -1,6 +1,6 @@
 import { APPROVAL_MS, NOT_ALLOWED } from "../dag/approval.ts";
 import type { DecidedBy, Happening } from "../dag/event.ts";
-import type { RunState } from "../dag/state.ts";
+import type { RunState } from "../dag/run_state.ts";
 import type { Plan } from "../dag/task.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import type { Json } from "../model/json.ts";
@@ -59,7 +59,9 @@ function approval(request: Request, by: DecidedBy, { pending, tasks }: RunState)
   if (request.action === "approve") {
     return [{ kind: "command", by, decision: { action: "approve", ...about, expires: Date.now() + APPROVAL_MS } }];
   }
-  const attempt = tasks.get(call.task)?.attempt ?? 0;
+  const { attempt = 0, isCode } = tasks.get(call.task) ?? {};
+  // Code hears of it and may do something else.
+  if (isCode) return [{ kind: "command", by, decision: { action: "reject", ...about } }];
   return [
     { kind: "command", by, decision: { action: "reject", ...about } },
     { kind: "failed", task: call.task, attempt, ms: 0, error: NOT_ALLOWED, status: "error" },
@@ -96,6 +98,11 @@ function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happe
   if (request.outcome === "skip") return [command, { kind: "skipped", task: id, why: `${word} decided to skip it` }];
   const value = request.value ?? null;
   const bytes = JSON.stringify(value).length;
+  if (task.doubt !== undefined) {
+    // One call of its code is decided; the code goes on with what it is said to have given.
+    const answer = { kind: "output", output: { kind: "value", value } } as const;
+    return [command, { kind: "answered", task: id, attempt, call: task.doubt, bytes, answer }];
+  }
   return [command, { kind: "done", task: id, attempt, ms: 0, bytes, output: { kind: "value", value } }];
 }
 

@@ -7,7 +7,8 @@ import type { Request } from "./workflow_decisions.ts";
 
 const ids = z.array(z.string().max(64)).max(10_000);
 const RUN = z.strictObject({
-  tasks: z.array(z.unknown()),
+  tasks: z.array(z.unknown()).optional(),
+  intent: z.string().min(1).max(4_000).optional(),
   options: z.strictObject({
     pause: z.enum(["never", "layer", "effects"]).optional(),
     pause_after: ids.optional(),
@@ -18,11 +19,11 @@ const RUN = z.strictObject({
 });
 
 /** What can be done with a run. */
-export const ACTIONS = ["status", "continue", "abort", "approve", "reject", "inject", "resolve"] as const;
+export const ACTIONS = ["status", "continue", "abort", "approve", "reject", "inject", "replan", "resolve"] as const;
 
 const RESUME = z.strictObject({
   workflow_id: z.string().max(64),
-  action: z.enum([...ACTIONS, "replan"]),
+  action: z.enum(ACTIONS),
   tasks: z.array(z.unknown()).optional(),
   requirement: z.string().max(4_000).optional(),
   task: z.string().max(64).optional(),
@@ -30,22 +31,54 @@ const RESUME = z.strictObject({
   value: z.unknown().optional(),
 });
 
-/** Checks what was sent to be run. */
+/** What was sent to be run: tasks, or what is wanted in words. */
+export type RunRequest =
+  | { readonly tasks: unknown[]; readonly options: RunOptions }
+  | { readonly intent: string; readonly options: RunOptions };
+
+/** Checks what was sent to be run, or to be planned. */
+export function parseRunOrIntent(input: unknown): RunRequest {
+  const { tasks, intent, options = {} } = parseInput(RUN, input);
+  if (tasks !== undefined && intent !== undefined) {
+    throw new AgentCardsError("INPUT_INVALID", "tasks and intent are both there; send one of them");
+  }
+  if (tasks !== undefined) return { tasks, options: options as RunOptions };
+  if (intent !== undefined) return { intent, options: options as RunOptions };
+  throw new AgentCardsError("INPUT_INVALID", "tasks is missing: send tasks, or intent to have them planned");
+}
+
+/** Checks tasks that were sent to be run. */
 export function parseRun(input: unknown): { tasks: unknown[]; options: RunOptions } {
-  const { tasks, options = {} } = parseInput(RUN, input);
-  return { tasks, options: options as RunOptions };
+  const request = parseRunOrIntent(input);
+  if ("tasks" in request) return request;
+  throw new AgentCardsError("INPUT_INVALID", "tasks is missing");
+}
+
+/** Checks a decision about a run that is no plan for more. */
+export function parseResume(input: unknown): Request {
+  const request = parseResumeOrReplan(input);
+  if (request.action !== "replan") return request;
+  throw new AgentCardsError("INPUT_INVALID", "replan is for agents", { hint: "Add tasks with inject." });
 }
 
 /** Checks a decision about a run. */
-export function parseResume(input: unknown): Request {
-  const { requirement: _requirement, action, value, ...rest } = parseInput(RESUME, input);
+export function parseResumeOrReplan(input: unknown): Request | Replan {
+  const { requirement, action, value, ...rest } = parseInput(RESUME, input);
   if (action === "replan") {
-    throw new AgentCardsError("INPUT_INVALID", "replan is not there yet", {
-      hint: "Find tools with search_tools and add tasks with inject.",
-    });
+    if (!requirement) {
+      throw new AgentCardsError("INPUT_INVALID", "requirement is missing: replan needs to know what else is wanted");
+    }
+    return { workflow_id: rest.workflow_id, action, requirement };
   }
   if (action === "inject" && !rest.tasks) {
     throw new AgentCardsError("INPUT_INVALID", "tasks is missing: inject needs the tasks to add");
   }
   return { ...rest, action, ...value !== undefined && { value: value as Json } };
+}
+
+/** What else is wanted of a run, in words. */
+export interface Replan {
+  readonly workflow_id: string;
+  readonly action: "replan";
+  readonly requirement: string;
 }

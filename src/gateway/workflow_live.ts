@@ -2,7 +2,8 @@ import type { Journal, Writer } from "../dag/journal.ts";
 import type { DecidedBy, RunEvent } from "../dag/event.ts";
 import { startRun } from "../dag/run.ts";
 import type { Run } from "../dag/run_port.ts";
-import type { Fold, RunState } from "../dag/state.ts";
+import type { Fold } from "../dag/state.ts";
+import type { RunState } from "../dag/run_state.ts";
 import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
@@ -60,8 +61,15 @@ const PRUNE_EVERY_MS = 3_600_000;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
 
+export interface LiveRunsOptions {
+  readonly journal: Journal;
+  sandbox(): Promise<Sandbox>;
+  /** Told of a run that is over. */
+  onEnd(state: RunState, session: Session): void;
+}
+
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, sandbox }: { journal: Journal; sandbox: () => Promise<Sandbox> }) {
+export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
   const lives = new Map<string, LiveRun>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
   let prunedAt = -Infinity;
@@ -86,6 +94,7 @@ export function createLiveRuns({ journal, sandbox }: { journal: Journal; sandbox
           for (const tell of listeners) tell(event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }
+        if (state.status === "completed" || state.status === "failed") onEnd(state, session);
         if (state.status === "paused" && state.seq > SNAPSHOT_EVERY_ROWS) await keepSnapshot(writer, state);
         return { id, state };
       } finally {
@@ -172,7 +181,10 @@ export function createLiveRuns({ journal, sandbox }: { journal: Journal; sandbox
  */
 async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
   let size = 0;
-  for (const { bytes, output } of state.tasks.values()) size += output?.kind === "value" ? bytes : 0;
+  for (const { bytes, output, calls } of state.tasks.values()) {
+    size += output?.kind === "value" ? bytes : 0;
+    for (const call of calls?.values() ?? []) size += call.bytes;
+  }
   if (size > LARGEST_SNAPSHOT) return;
   await writer.snapshot(state).catch((error) =>
     log("debug", "no snapshot", { run: writer.run, reason: messageOf(error) })

@@ -2,13 +2,14 @@ import { approvalHash } from "../dag/approval.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
-import { inOneLine, toAgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, inOneLine, toAgentCardsError } from "../model/errors.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Output, splitToolId } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
-import { outlined, type ToolResult, valueOf } from "./answer.ts";
+import { codeValueOf, outlined, type ToolResult, valueOf } from "./answer.ts";
 import { askApproval, type Caller } from "./caller.ts";
+import { wholeOf } from "./code.ts";
 import { callServer, denied } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { newHandle } from "./results.ts";
@@ -35,7 +36,13 @@ const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 export function createPorts({ run, session, book, watchers, runCode }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
-  const questions = createQuestions(watchers, session.callers);
+  const questions = createQuestions(
+    watchers,
+    session.callers,
+    (text, server) => session.privacy?.hide(text, server) ?? text,
+  );
+
+  const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
 
   async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
     const began = performance.now();
@@ -54,10 +61,13 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     try {
       const verdict = judge(policy, task.tool);
       if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
-      if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args));
+      const read = options.isFromCode ? codeValueOf : valueOf;
+      if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args), read);
       else {
+        const isActing = book.effectOf(task) !== "read";
         const request = { name, arguments: args };
-        result = await replied(task, await callServer(session, { server, request, timeoutMs, onSent }, call));
+        const asked = { server, request, timeoutMs, onSent, isPart: true, isActing };
+        result = await replied(task, await callServer(session, asked, call), read);
       }
     } catch (error) {
       wasGivenUp = true;
@@ -82,28 +92,28 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
       ? `${task.tool} did not answer within ${
         timeoutMs / 1_000
       } s and was cancelled; timeout_ms of the task gives it longer`
-      : session.shared.redactor.redact(inOneLine(error));
+      : cleaned(session.shared.redactor.redact(inOneLine(error)));
     const doubt = isSent && kind === "lost" && book.effectOf(task) === "effectful"
       ? " It may have had its effect."
       : "";
     return { ok: false, kind, error: text + doubt } as const;
   }
 
-  async function replied(task: ToolTask, reply: Reply): Promise<TaskResult> {
-    if (reply.kind === "result") return await resultOf(task, reply.result);
+  async function replied(task: ToolTask, reply: Reply, read: ReadValue): Promise<TaskResult> {
+    if (reply.kind === "result") return await resultOf(task, reply.result, read);
     if (reply.kind === "error") {
       return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
     }
     const { isError, output, bytes } = reply.large;
     if (output.kind === "stored") await results.keepFor(run, output.handle);
+    if (!isError && output.kind === "value") return await resultOf(task, wholeOf(reply.large), read);
     if (!isError) return { ok: true, output, bytes };
     return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
   }
 
-  async function resultOf(task: ToolTask, result: ToolResult): Promise<TaskResult> {
-    const value = valueOf(result);
-    if (result.isError === true) return { ok: false, kind: "failed", error: textOf(value) };
-    return { ok: true, ...await kept(value, task.tool) };
+  async function resultOf(task: ToolTask, result: ToolResult, read: ReadValue): Promise<TaskResult> {
+    if (result.isError === true) return { ok: false, kind: "failed", error: textOf(valueOf(result)) };
+    return { ok: true, ...await kept(read(result), task.tool) };
   }
 
   /** A value as it goes into the journal: itself, or a note of where it was put. */
@@ -126,6 +136,12 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
       return { ...result, ...await kept(result.output.value, "code") };
     },
     effectOf: book.effectOf,
+    async toolFor({ id }, asked, args): Promise<ToolTask> {
+      await book.learn([asked]);
+      const found = book.find(asked);
+      if ("problem" in found) throw new AgentCardsError("TOOL_UNKNOWN", cleaned(found.problem));
+      return { type: "tool", id, tool: found.id, arguments: args, depends_on: [] };
+    },
     serverOf: (task) => task.type === "tool" ? splitToolId(task.tool).server ?? "" : "code",
     isGuarded: (task) => judge(policy, task.tool).kind === "approve",
     async approvalFor(task, args) {
@@ -136,12 +152,18 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
       const hash = await approvalHash(run, { task: task.id, tool: task.tool, definition, arguments: args });
       return { why: `policy.approve has "${verdict.pattern}"`, hash, definition };
     },
-    askHuman({ tool = "", arguments: args = {}, why }, signal) {
-      return questions.put((ask) => askApproval({ id: tool, arguments: args, why }, ask, signal), signal);
+    async askHuman({ tool = "", arguments: args = {}, why }, signal) {
+      const shown = await session.privacy?.restore(args, splitToolId(tool).server ?? "") ?? args;
+      return await questions.put((ask) => askApproval({ id: tool, arguments: shown, why }, ask, signal), signal);
     },
-    load: (handle, places) => results.read(handle, (path) => large.readValues(path, places)) as Promise<Json[]>,
+    async load(handle, places) {
+      const values = await results.read(handle, (path) => large.readValues(path, places)) as Json[];
+      return session.privacy?.hide(values, "agentcards") ?? values;
+    },
   };
 }
+
+type ReadValue = (result: ToolResult) => unknown;
 
 interface GivenUp {
   readonly isLate: boolean;

@@ -23,7 +23,11 @@ const LOOK_EVERY_MS = 50;
  * a call that asks cannot end, and the others will. If the only one is not a call of this run, or if a call was given up
  * meanwhile, which may have been the one that asked, the question is refused and no call is touched.
  */
-export function createQuestions(watchers: ReadonlySet<Caller>, callersOf: (server: string) => ReadonlySet<Caller>) {
+export function createQuestions(
+  watchers: ReadonlySet<Caller>,
+  callersOf: (server: string) => ReadonlySet<Caller>,
+  clean: (text: string, server: string) => string = (text) => text,
+) {
   const open = new Map<string, Set<Open>>();
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -51,7 +55,8 @@ export function createQuestions(watchers: ReadonlySet<Caller>, callersOf: (serve
 
   function ask(server: string, request: ServerRequest, until: AbortSignal): Promise<never> {
     const { message } = request.params;
-    const text = `it asks: ${oneLine(typeof message === "string" ? message : request.method, 1_000)}`;
+    const asked = typeof message === "string" ? clean(message, server) : request.method;
+    const text = `it asks: ${oneLine(asked, 1_000)}`;
     const refused = Promise.withResolvers<never>();
     const here = open.getOrInsertComputed(server, () => new Set());
     const question: Open = {

@@ -1,5 +1,5 @@
 import type { RunRow } from "../dag/journal.ts";
-import type { RunState } from "../dag/state.ts";
+import type { RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import type { Decider } from "./workflow_live.ts";

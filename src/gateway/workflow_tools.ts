@@ -3,7 +3,7 @@ import type { Plan, Task } from "../dag/task.ts";
 import { inOneLine } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
-import { type Effect, type Tool, toolId } from "../model/tool.ts";
+import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { type ArgumentCheck, loadArgumentCheck } from "./arguments.ts";
@@ -40,6 +40,9 @@ export function createToolBook(session: Session): ToolBook {
         if (book.has(name)) continue;
         try {
           const address = await resolveTool(session, name);
+          if (address.server === WORKFLOW_SERVER) {
+            throw new Error("a saved workflow is called by itself, not as a task");
+          }
           const tool = await definition(address.server, address.name);
           const found = { id: toolId(address.server, address.name), ...tool && { tool } };
           book.set(name, found);

@@ -1,19 +1,19 @@
-import { variablesOf } from "../config/expand.ts";
 import { isGenuine } from "../dag/approval.ts";
 import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { planAgain } from "../dag/plan.ts";
 import { summaryOf } from "../dag/pending.ts";
+import type { RunState } from "../dag/run_state.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
-import type { Plan, Task } from "../dag/task.ts";
+import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { canonicalJson, sha256 } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { createTurns } from "../model/turn.ts";
-import { splitToolId } from "../model/tool.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { log } from "../telemetry/log.ts";
+import type { CodeRoom } from "./code_room.ts";
 import type { Session } from "./session.ts";
+import type { Suggestions } from "./suggestions.ts";
 import { happeningsOf, onlyHumans, type Request } from "./workflow_decisions.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
 import {
@@ -27,13 +27,14 @@ import {
   tooLate,
   unknownRun,
 } from "./workflow_resting.ts";
+import { canCarry, fingerprintOf, needsOf, serversOf } from "./workflow_needs.ts";
 import { createToolBook, planTasks, type ToolBook } from "./workflow_tools.ts";
 
 /** A session with the runs of its engine at hand: what our own tools work with. */
 export interface WorkSession extends Session {
   readonly workflows: Workflows;
-  /** Where code runs; started when it is first needed. */
-  sandbox(): Promise<Sandbox>;
+  readonly code: CodeRoom;
+  readonly suggestions: Suggestions;
 }
 
 export interface StartRequest {
@@ -63,10 +64,12 @@ export interface WorkflowsOptions {
   readonly journal: Journal;
   readonly sessions: ReadonlySet<Session>;
   sandbox(): Promise<Sandbox>;
+  /** Told of a run that is over, and of the session that carried it. */
+  onEnd(state: RunState, session: Session): void;
 }
 
-export function createWorkflows({ journal, sessions, sandbox }: WorkflowsOptions): Workflows {
-  const live = createLiveRuns({ journal, sandbox });
+export function createWorkflows({ journal, sessions, sandbox, onEnd }: WorkflowsOptions): Workflows {
+  const live = createLiveRuns({ journal, sandbox, onEnd });
   const inTurn = createTurns();
 
   async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
@@ -258,28 +261,6 @@ interface Next {
   readonly session: Session;
   readonly book: ToolBook;
   readonly why: string;
-}
-
-/** Whether a session can start everything a run needs. */
-function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
-  return servers.every((server) => session.unstartable(server) === undefined);
-}
-
-function serversOf(tasks: readonly Task[]): string[] {
-  const names = tasks.flatMap((task) => task.type === "tool" ? splitToolId(task.tool).server ?? [] : []);
-  return [...new Set(names)].filter((name) => name !== "agentcards").sort();
-}
-
-/** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */
-async function needsOf(session: Session, tasks: readonly Task[]) {
-  const servers = serversOf(tasks);
-  const variables = servers.flatMap((server) => variablesOf(session.config.servers[server]!));
-  return { servers, variables: [...new Set(variables)], fingerprint: await fingerprintOf(session, servers) };
-}
-
-/** What a run was started under: the definitions of its servers, and the policy. */
-async function fingerprintOf({ config }: Session, servers: readonly string[]): Promise<string> {
-  return await sha256(canonicalJson([servers.map((name) => config.servers[name] ?? null), config.policy]));
 }
 
 /** Ids in the options must be those of tasks. */

@@ -10,6 +10,8 @@ import type { UpstreamHandlers } from "./upstream.ts";
 export interface ConnectOptions extends SpawnContext {
   readonly version: string;
   readonly maxFrameBytes: number;
+  /** Above this a frame is parsed elsewhere. */
+  readonly largeFrameBytes?: number;
   readonly startTimeoutMs: number;
   /** Ends the attempt at once. */
   readonly signal: AbortSignal;
@@ -80,6 +82,7 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
   const pending = createPending(server.name);
   const transport = createStdioTransport(process, {
     maxFrameBytes: options.maxFrameBytes,
+    ...options.largeFrameBytes !== undefined && { largeFrameBytes: options.largeFrameBytes },
     parse: options.parse,
     onGarbage: options.onGarbage,
     intercept(message) {

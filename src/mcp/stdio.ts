@@ -8,6 +8,8 @@ export type Message = Record<string, unknown>;
 
 export interface StdioOptions {
   readonly maxFrameBytes: number;
+  /** Above this a frame is parsed elsewhere. */
+  readonly largeFrameBytes?: number;
   /** Parses a frame and takes configured secrets out of it. */
   parse(json: string): unknown;
   /** Sees each message first; true means it was for the interceptor and goes no further. */
@@ -20,7 +22,7 @@ export interface StdioOptions {
   onGarbage(what: string): void;
 }
 
-/** Above this a frame is parsed elsewhere: 1 MB of JSON takes some 10 ms. */
+/** 1 MB of JSON takes some 10 ms. */
 const LARGE_FRAME = 1024 * 1024;
 const MAX_DEPTH = 256;
 const CHUNK = 64 * 1024;
@@ -36,6 +38,7 @@ export interface StdioTransport extends Transport {
 
 /** An SDK transport over a process of ours, tolerant of garbage, bounded, and open to an interceptor. */
 export function createStdioTransport(process: ServerProcess, options: StdioOptions): StdioTransport {
+  const { largeFrameBytes: largeFrame = LARGE_FRAME } = options;
   const split = createLineSplitter(options.maxFrameBytes);
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -76,7 +79,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
 
   function take(line: Uint8Array): Promise<void> | void {
     if (line.length === 0) return;
-    if (line.length > LARGE_FRAME) return options.onLargeFrame(line.slice());
+    if (line.length > largeFrame) return options.onLargeFrame(line.slice());
     if (jsonDepth(line, MAX_DEPTH) > MAX_DEPTH) return options.onGarbage(`a message nested deeper than ${MAX_DEPTH}`);
     let message: unknown;
     try {

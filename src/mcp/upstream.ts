@@ -16,6 +16,8 @@ export interface LargeResult {
   readonly bytes: number;
   /** What it says, or where that lies. */
   readonly output: Output;
+  /** Whether personal data was taken out already. */
+  readonly isClean?: boolean;
 }
 
 export interface RequestOptions {

@@ -14,6 +14,20 @@ export function declarations(tools: readonly Tool[]): string {
     .join("\n\n");
 }
 
+/** All tools by their full names, for tools that `declarations` has declared; of other servers anything is taken. */
+export function toolsDeclaration(tools: readonly Tool[], others: readonly string[]): string {
+  const known = tools.map(({ id, server, name }) =>
+    `  ${JSON.stringify(id)}: (typeof ${identifier(server)})[${JSON.stringify(name)}];`
+  );
+  const names = Map.groupBy(tools, ({ name }) => name);
+  // A bare name that only one server has is enough to call it.
+  const bare = [...names].filter(([, same]) => same.length === 1).map(([name, [tool]]) =>
+    `  ${JSON.stringify(name)}: (typeof ${identifier(tool!.server)})[${JSON.stringify(name)}];`
+  );
+  const open = others.map((server) => `  [other: \`${server}:\${string}\`]: (input?: object) => Promise<any>;`);
+  return `declare const tools: {\n${[...known, ...bare, ...open].join("\n")}\n};`;
+}
+
 /** A name as code can write it: what no identifier may contain becomes `_`. */
 export function identifier(name: string): string {
   const clean = name.replace(/[^A-Za-z0-9_$]/g, "_");
@@ -31,34 +45,36 @@ function method(tool: Tool): string {
   const input = schemaType({ ...tool.inputSchema, type: "object" }, DEPTH);
   const isOptional = input.kind === "name" ||
     (input.kind === "object" && input.fields.every(({ isRequired }) => !isRequired));
-  const output = tool.outputSchema ? typeText(schemaType(tool.outputSchema, DEPTH), 1) : "unknown";
+  // What a schema does not tell of a result is for the code to know.
+  const output = tool.outputSchema ? typeText(schemaType(tool.outputSchema, DEPTH), 1, "any") : "any";
   const argument = input.kind === "name" ? "{}" : typeText(input, 1);
   return `${comment(tool.description || tool.title || "", 1)}  ${propertyName(tool.name)}(input${
     isOptional ? "?" : ""
   }: ${argument}): Promise<${output}>;`;
 }
 
-function typeText(type: Type, level: number): string {
+function typeText(type: Type, level: number, unknown = "unknown"): string {
   switch (type.kind) {
     case "name":
-      return type.name === "object" ? "Record<string, unknown>" : type.name;
+      return type.name === "object" ? `Record<string, ${unknown}>` : type.name === "unknown" ? unknown : type.name;
     case "literals": {
       const shown = type.values.slice(0, SHOWN_VALUES).map(literal);
       return (type.values.length > SHOWN_VALUES ? [...shown, "unknown /* and more */"] : shown).join(" | ") || "never";
     }
     case "array":
-      return `Array<${typeText(type.item, level)}>`;
+      return `Array<${typeText(type.item, level, unknown)}>`;
     case "record":
-      return `Record<string, ${typeText(type.value, level)}>`;
+      return `Record<string, ${typeText(type.value, level, unknown)}>`;
     case "object": {
       const inner = level + 1;
-      const lines = type.fields.map((field) => fieldText(field, inner));
+      const open = type.isOpen ? [`${"  ".repeat(inner)}[key: string]: any;`] : [];
+      const lines = [...type.fields.map((field) => fieldText(field, inner, unknown)), ...open];
       return `{\n${lines.join("\n")}\n${"  ".repeat(level)}}`;
     }
     case "union":
-      return type.of.map((member) => typeText(member, level)).join(" | ");
+      return type.of.map((member) => typeText(member, level, unknown)).join(" | ");
     case "intersection":
-      return type.of.map((member) => `(${typeText(member, level)})`).join(" & ");
+      return type.of.map((member) => `(${typeText(member, level, unknown)})`).join(" & ");
   }
 }
 
@@ -68,13 +84,13 @@ function literal(value: unknown): string {
   return text.length <= LITERAL_LENGTH && oneLine(text) === text ? text : "string";
 }
 
-function fieldText(field: Field, level: number): string {
+function fieldText(field: Field, level: number, unknown: string): string {
   const preset = field.default === undefined
     ? ""
     : `Default: ${oneLine(JSON.stringify(field.default), LITERAL_LENGTH)}.`;
   const doc = comment([field.description ?? "", preset].filter(Boolean).join(" "), level);
   const name = `${propertyName(field.name)}${field.isRequired ? "" : "?"}`;
-  return `${doc}${"  ".repeat(level)}${name}: ${typeText(field.type, level)};`;
+  return `${doc}${"  ".repeat(level)}${name}: ${typeText(field.type, level, unknown)};`;
 }
 
 function comment(text: string, level: number): string {

@@ -33,6 +33,27 @@ export function jsonDepth(bytes: Uint8Array, limit: number): number {
   return deepest;
 }
 
+/** Whether a JSON text nests deeper, or is made of more values, than it may: a parser takes time for each. */
+export function isExcessive(bytes: Uint8Array, most: { depth: number; parts: number }): "depth" | "parts" | undefined {
+  let depth = 0;
+  let parts = 1;
+  let inString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!;
+    if (inString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === COMMA) {
+      if (++parts > most.parts) return "parts";
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > most.depth) return "depth";
+      if (++parts > most.parts) return "parts";
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+  }
+}
+
+const COMMA = 0x2c;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;

@@ -6,7 +6,8 @@ export type Type =
   | { readonly kind: "literals"; readonly values: readonly unknown[] }
   | { readonly kind: "array"; readonly item: Type }
   | { readonly kind: "record"; readonly value: Type }
-  | { readonly kind: "object"; readonly fields: readonly Field[] }
+  /** `isOpen`: it may have fields that are not named. */
+  | { readonly kind: "object"; readonly fields: readonly Field[]; readonly isOpen?: boolean }
   | { readonly kind: "union" | "intersection"; readonly of: readonly Type[] };
 
 export interface Field {
@@ -41,7 +42,10 @@ export function schemaType(schema: JsonObject, depth: number): Type {
     if (Array.isArray(value.enum)) return { kind: "literals", values: value.enum };
     if ("const" in value) return { kind: "literals", values: [value.const] };
     const either = [value.anyOf, value.oneOf].find(Array.isArray) as unknown[] | undefined;
-    if (either) return union(either.slice(0, MAX_MEMBERS).map((member) => read(member, left - 1)));
+    if (either) {
+      const members = either.slice(0, MAX_MEMBERS).map((member) => read(member, left - 1));
+      return union(either.length > MAX_MEMBERS ? [...members, UNKNOWN] : members);
+    }
     if (Array.isArray(value.allOf)) {
       const members = value.allOf.slice(0, MAX_MEMBERS).map((member) => read(member, left - 1));
       return join("intersection", isObject(value.properties) ? [object(value, left), ...members] : members);
@@ -64,7 +68,8 @@ export function schemaType(schema: JsonObject, depth: number): Type {
         ? { kind: "record", value: read(value.additionalProperties, left - 1) }
         : OBJECT;
     }
-    return { kind: "object", fields: fieldsOf(value, entries, left) };
+    const isOpen = value.additionalProperties === true || isObject(value.additionalProperties);
+    return { kind: "object", fields: fieldsOf(value, entries, left), ...isOpen && { isOpen } };
   }
 
   function fieldsOf(value: Record<string, unknown>, entries: [string, unknown][], left: number): Field[] {

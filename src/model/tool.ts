@@ -47,6 +47,9 @@ export interface Catalogue {
 /** Names the server side of an id may have; the colon is ours. */
 export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+/** The server name of workflows that were saved. */
+export const WORKFLOW_SERVER = "workflow";
+
 export function toolId(server: string, name: string): string {
   return `${server}:${name}`;
 }

@@ -22,10 +22,24 @@ const FLAGS = [
 ];
 /** What V8 reserves for code counts as data, though it is never used up. */
 const RESERVED_MB = 600;
+export const MAX_THREADS = 64;
+/** A shell without one looks in fewer places than we do. */
+const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 const SCRATCH_BYTES = 32 * 1_048_576;
 
-/** The program that becomes a cage of a level. `scratch` is a folder of its own, thrown away with it. */
-export function cageCommand(level: Level, { memoryMb, scratch }: { memoryMb: number; scratch: string }): CageCommand {
+export interface CageOptions {
+  readonly memoryMb: number;
+  /** A folder of its own, thrown away with it. */
+  readonly scratch: string;
+  /** The control group it enters before anything else. */
+  readonly group?: string;
+}
+
+/** Enters a group, then becomes the program; where it may not enter, nothing runs. */
+export const ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"';
+
+/** The program that becomes a cage of a level. */
+export function cageCommand(level: Level, { memoryMb, scratch, group }: CageOptions): CageCommand {
   const heap = `--v8-flags=--max-old-space-size=${memoryMb}`;
   const env = { DENO_DIR: scratch, NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" };
   const deno = realDeno();
@@ -37,8 +51,12 @@ export function cageCommand(level: Level, { memoryMb, scratch }: { memoryMb: num
     "--fsize=67108864",
   ];
   if (level === 1) return { command: "prlimit", args: [...limits, deno, ...FLAGS, heap, RUNNER], env };
-  const inside = [...limits, "/cage/deno", ...FLAGS, heap, "/cage/runner.ts"];
-  return { command: "bwrap", args: [...namespaces(deno), "prlimit", ...inside], env: {} };
+  // Counted for the whole user outside of a namespace of its own, so it is set inside only.
+  const inside = [...limits, `--nproc=${MAX_THREADS}`, "/cage/deno", ...FLAGS, heap, "/cage/runner.ts"];
+  const isolated = [...namespaces(deno), "prlimit", ...inside];
+  if (level === 2) return { command: "bwrap", args: isolated, env: {} };
+  if (group === undefined) throw new TypeError("A cage of level 3 has a group");
+  return { command: "sh", args: ["-c", ENTER, group, "bwrap", ...isolated], env: { PATH: SYSTEM_PATH } };
 }
 
 /** The program itself: a cage may not have what a link leads through. */

@@ -1,4 +1,4 @@
-import { isObject, jsonDepth } from "../model/json.ts";
+import { isExcessive, isObject, jsonDepth } from "../model/json.ts";
 import type { CageLimits } from "./limits.ts";
 
 /** How code failed, with the place in it as its author wrote it. */
@@ -25,8 +25,9 @@ export type Frame =
     readonly id: number;
     readonly what: string;
     readonly value: unknown;
+    readonly bytes: number;
   }
-  | { readonly kind: "value"; readonly value: unknown; readonly bytes: number }
+  | { readonly kind: "value"; readonly value: unknown; readonly bytes: number; readonly json: string }
   | { readonly kind: "error"; readonly error: CodeFailure }
   /** Something that is no frame of the runner: the code wrote to stdout by itself. */
   | { readonly kind: "noise" }
@@ -43,12 +44,13 @@ const encoder = new TextEncoder();
  * Reads the lines of one cage. Whatever is in there may be forged by the code: without the nonce it is noise, and with it
  * every field is checked, ids come in order and once, values are bounded in size and depth.
  */
-export function createFrameReader(nonce: string, limits: Pick<CageLimits, "valueBytes" | "depth" | "calls">) {
+export function createFrameReader(nonce: string, limits: Pick<CageLimits, "valueBytes" | "depth" | "parts" | "calls">) {
   const parts = new Map<string, string>();
   let lastId = 0;
   let isOver = false;
 
-  const broken = (why: string): Frame => ({ kind: "broken", why });
+  // After a rule was broken nothing counts any more.
+  const broken = (why: string): Frame => (isOver = true, { kind: "broken", why });
 
   return (line: Uint8Array): Frame | undefined => {
     if (isOver || jsonDepth(line, 8) > 8) return NOISE;
@@ -79,14 +81,16 @@ export function createFrameReader(nonce: string, limits: Pick<CageLimits, "value
       const isNew = !parts.has(`${t} ${id}`);
       if (isNew && id !== lastId + 1) return broken("a call out of order");
       if (isNew) lastId = id as number;
-      if (lastId > limits.calls) return broken(`more than ${limits.calls} calls`);
+      if (lastId > limits.calls) return broken(`more than ${limits.calls} calls in one run; split the work`);
     }
     const key = `${t} ${t === "value" ? "" : id}`;
     const before = parts.get(key) ?? "";
     const piece = frame.last ?? frame.part;
-    if (typeof piece !== "string") return broken("a value without a text");
+    if (typeof piece !== "string" || (piece === "" && frame.last === undefined)) {
+      return broken("a value without a text");
+    }
     if (before.length + piece.length > limits.valueBytes) {
-      return broken(`a value of more than ${limits.valueBytes} bytes`);
+      return broken(`a value of more than ${limits.valueBytes} bytes; reduce it first`);
     }
     if (frame.last === undefined) {
       if (parts.size > 4) return broken("too many values at once");
@@ -95,7 +99,9 @@ export function createFrameReader(nonce: string, limits: Pick<CageLimits, "value
     }
     parts.delete(key);
     const json = encoder.encode(before + piece);
-    if (jsonDepth(json, limits.depth) > limits.depth) return broken(`a value nested deeper than ${limits.depth}`);
+    const excess = isExcessive(json, limits);
+    if (excess === "parts") return broken(`a value of more than ${limits.parts} parts; reduce it first`);
+    if (excess === "depth") return broken(`a value nested deeper than ${limits.depth}; flatten it first`);
     let value: unknown;
     try {
       value = JSON.parse(before + piece);
@@ -104,9 +110,9 @@ export function createFrameReader(nonce: string, limits: Pick<CageLimits, "value
     }
     if (t === "value") {
       isOver = true;
-      return { kind: "value", value, bytes: json.length };
+      return { kind: "value", value, bytes: json.length, json: before + piece };
     }
-    return { kind: "ask", method: t, id: id as number, what: what as string, value };
+    return { kind: "ask", method: t, id: id as number, what: what as string, value, bytes: json.length };
   };
 }
 

@@ -1,7 +1,15 @@
-import type { Level } from "./command.ts";
+import { type Cgroups, findCgroups } from "./cgroup.ts";
+import { ENTER, type Level } from "./command.ts";
 
-/** How strong a cage this machine can build: 0 Deno alone, 1 with resource limits, 2 with namespaces. */
-export async function availableLevel(): Promise<{ level: Level; why: string }> {
+export interface Available {
+  readonly level: Level;
+  readonly why: string;
+  /** What cages of level 3 are made with. */
+  readonly groups?: Cgroups;
+}
+
+/** How strong a cage this machine can build: each level needs what those below it need. */
+export async function availableLevel(): Promise<Available> {
   if (Deno.build.os !== "linux") return { level: 0, why: "Deno's own permissions" };
   if (!await works("prlimit", ["--data=1073741824", "true"])) return { level: 0, why: "no prlimit here" };
   const isolated = await works("bwrap", [
@@ -13,7 +21,10 @@ export async function availableLevel(): Promise<{ level: Level; why: string }> {
     "/",
     "true",
   ]);
-  return isolated ? { level: 2, why: "prlimit and bubblewrap" } : { level: 1, why: "prlimit; no usable bubblewrap" };
+  if (!isolated) return { level: 1, why: "prlimit; no usable bubblewrap" };
+  const groups = await findCgroups(async ({ directory }) => await works("sh", ["-c", ENTER, directory, "true"]));
+  if (!groups) return { level: 2, why: "prlimit and bubblewrap; no control group of our own" };
+  return { level: 3, why: "prlimit, bubblewrap and a control group", groups };
 }
 
 async function works(command: string, args: string[]): Promise<boolean> {

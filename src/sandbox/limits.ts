@@ -1,22 +1,31 @@
 /** What one run of code may use. The parent holds it to all of them, whatever else the machine can do. */
 export interface CageLimits {
   readonly wallMs: number;
+  /** Of all its threads together. */
+  readonly cpuMs: number;
   readonly memoryMb: number;
   /** Everything it prints, on both streams. */
   readonly outputBytes: number;
   /** One value that crosses, however many frames it takes. */
   readonly valueBytes: number;
   readonly depth: number;
+  /** Of one value: each takes the engine time. */
+  readonly parts: number;
+  /** Of the arguments of all calls that wait or are under way. */
+  readonly waitingBytes: number;
   readonly calls: number;
   readonly callsAtOnce: number;
 }
 
 export const CAGE_LIMITS: CageLimits = Object.freeze({
   wallMs: 30_000,
+  cpuMs: 30_000,
   memoryMb: 512,
   outputBytes: 1_048_576,
-  valueBytes: 32 * 1_048_576,
+  valueBytes: 16 * 1_048_576,
   depth: 64,
+  parts: 500_000,
+  waitingBytes: 64 * 1_048_576,
   calls: 10_000,
   callsAtOnce: 64,
 });

@@ -24,6 +24,16 @@ const decode = decoder.decode.bind(decoder);
 const { stdin, stdout, inspect } = Deno;
 const read = stdin.read.bind(stdin);
 const writeSync = stdout.writeSync.bind(stdout);
+const fromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
+// Bytes that code returns or gives to a tool: as MCP has them.
+const toBase64 = PlainFunction(Uint8Array.prototype.toBase64);
+PlainObject.defineProperty(Uint8Array.prototype, "toJSON", {
+  // `node:buffer` sets its own.
+  writable: true,
+  value(this: Uint8Array) {
+    return toBase64(this);
+  },
+});
 const NotCapable = Deno.errors.NotCapable;
 const mapGet = PlainFunction(PlainMap.prototype.get);
 const mapSet = PlainFunction(PlainMap.prototype.set);
@@ -40,22 +50,37 @@ const LONGEST_LOG = 8 * 1024;
 
 let buffered = "";
 const chunk = new Uint8Array(64 * 1024);
+
+function buffer(count: number | null): void {
+  if (count === null) Deno.exit(0);
+  buffered += decode(chunk.subarray(0, count), { stream: true });
+}
+
+/** What is there already, up to its end. */
+function nextLine(): string | undefined {
+  const end = buffered.indexOf("\n");
+  if (end < 0) return undefined;
+  const found = buffered.slice(0, end);
+  buffered = buffered.slice(end + 1);
+  return found;
+}
+
 async function line(): Promise<string> {
-  for (;;) {
-    const end = buffered.indexOf("\n");
-    if (end >= 0) {
-      const found = buffered.slice(0, end);
-      buffered = buffered.slice(end + 1);
-      return found;
-    }
-    const count = await read(chunk);
-    if (count === null) Deno.exit(0);
-    buffered += decode(chunk.subarray(0, count), { stream: true });
+  for (let found = nextLine();; found = nextLine()) {
+    if (found !== undefined) return found;
+    buffer(await read(chunk));
   }
 }
 
-const first = parse(await line()) as First;
-const { nonce } = first;
+/** As long as there is nothing else to do, waiting in the system itself is quicker. */
+function lineAtOnce(): string {
+  for (let found = nextLine();; found = nextLine()) {
+    if (found !== undefined) return found;
+    buffer(stdin.readSync(chunk));
+  }
+}
+
+let nonce = "";
 
 function send(frame: Record<string, unknown>): void {
   const bytes = encode(`${stringify({ n: nonce, ...frame })}\n`);
@@ -96,6 +121,19 @@ function ask(method: "call" | "result", what: string, args: unknown): Promise<un
   });
 }
 
+/** A value as JSON has it, except that what a tool gave as bytes is bytes. */
+function revived(json: string): unknown {
+  if (json.indexOf('"$bytes"') < 0) return parse(json);
+  return parse(json, (_key, value) => {
+    if (typeof value?.$bytes !== "string") return value;
+    try {
+      return PlainObject.assign(fromBase64(value.$bytes), { mimeType: value.mimeType });
+    } catch {
+      return value;
+    }
+  });
+}
+
 async function takeReplies(): Promise<never> {
   for (;;) {
     const { id, part, last, error, tool } = parse(await line());
@@ -107,7 +145,7 @@ async function takeReplies(): Promise<never> {
     }
     mapDelete(waiting, id);
     if (error !== undefined) waiter.reject(new ToolError(error, tool, waiter.place));
-    else waiter.resolve(parse(waiter.text + last));
+    else waiter.resolve(revived(waiter.text + last));
   }
 }
 
@@ -145,41 +183,60 @@ globalThis.console = new Proxy({} as Console, {
 });
 
 // Not a boundary, only tidy: what would keep something for another run, start another thread, or talk past the runner.
-for (
-  const name of [
-    "Worker",
-    "localStorage",
-    "sessionStorage",
-    "caches",
-    "BroadcastChannel",
-    "EventSource",
-    "WebSocket",
-    "prompt",
-    "alert",
-    "confirm",
-  ]
-) delete (globalThis as Record<string, unknown>)[name];
+const TAKEN_AWAY =
+  "Worker localStorage sessionStorage caches BroadcastChannel EventSource WebSocket prompt alert confirm";
+for (const name of TAKEN_AWAY.split(" ")) delete (globalThis as Record<string, unknown>)[name];
+// It would load the drivers of the machine.
+delete (Navigator.prototype as unknown as { gpu?: unknown }).gpu;
 delete (Deno as unknown as Record<symbol, unknown>)[(Deno as unknown as { internal: symbol }).internal];
 for (const name of ["stdin", "stdout", "stderr"]) PlainObject.defineProperty(Deno, name, { value: undefined });
+// Nothing new can pass itself off as something that was given.
+PlainObject.preventExtensions(globalThis);
 
-/** Static imports cannot stand in a function: they go to the front, and an empty place stays where they were. */
-const IMPORT = /^[ \t]*import\s*(?:[\w*{][^'";]*?\sfrom\s*)?["'][^"'\n]+["'](?:\s*with\s*\{[^}]*\})?[ \t]*;?/gm;
+/**
+ * Static imports cannot stand in a function: those that the code begins with go to the front, and an empty place stays
+ * where they were. Further down they are left alone: what looks like one may be part of a text.
+ */
+// deno-fmt-ignore -- in one line, as typecheck_runner.ts has it
+const IMPORT = /((?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*)(import\s*(?:[\w*{][^'";]*?\sfrom\s*)?["'][^"'\n]+["'](?:\s*with\s*\{[^}]*\})?[ \t]*;?)/gy;
 
-const imports: string[] = [];
-const body = first.code.replace(IMPORT, (found) => {
-  imports.push(found.replace(/\s+/g, " ").trim().replace(/;?$/, ";"));
-  return found.replace(/[^\n]/g, "");
-});
-const names = ["context", "deps", "tools", "results", "ToolError", ...PlainObject.keys(first.servers)];
-// On the first line of the code, so that every line keeps its number.
-const head = `${imports.join("")}export default async (${
-  names.map((name) => `${name}: any`).join(", ")
-}) => await (async () => {`;
-const source = `${head}${body}\n})();\n`;
-
-function base64(bytes: Uint8Array): string {
-  return bytes.toBase64();
+interface Wrapped {
+  /** What stands before the code, on its first line, so that every line keeps its number. */
+  readonly head: string;
+  readonly url: string;
+  readonly lines: number;
 }
+
+/** The code as the body of a function that is given everything it may use. */
+function wrap(code: string, variables: readonly string[]): Wrapped {
+  const imports: string[] = [];
+  const body = code.replace(IMPORT, (found, _before: string, statement: string) => {
+    imports.push(statement.replace(/\s+/g, " ").trim().replace(/;?$/, ";"));
+    return found.replace(/[^\n]/g, "");
+  });
+  const names = ["context", "deps", "tools", "results", "ToolError", ...variables];
+  const head = `${imports.join("")}export default async (${
+    names.map((name) => `${name}: any`).join(", ")
+  }) => await (async () => {`;
+  const source = `${head}${body}\n})();\n`;
+  const url = `data:application/typescript;base64,${toBase64(encode(source))}`;
+  return { head, url, lines: code.split("\n").length };
+}
+
+// A cage waits before it is used: what everything costs the first time is paid then.
+const { default: warmUp } = await import(wrap("const a: number = 1; return a", ["server"]).url);
+parse(stringify({ n: "", value: await warmUp() }));
+
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  send({ t: "error", error: failureOf(event.reason, false) });
+});
+// The first line wakes us up, the second is the code.
+lineAtOnce();
+send({ t: "up" });
+const first = parse(lineAtOnce()) as First;
+nonce = first.nonce;
+const { head, url, lines } = wrap(first.code, PlainObject.keys(first.servers));
 
 interface Failure {
   readonly type: string;
@@ -196,7 +253,9 @@ function failureOf(thrown: unknown, isLoading: boolean): Failure {
   const stack = PlainString(error.stack ?? "").slice(0, 20_000);
   const place = /data:application\/typescript;base64,[\w+/=.]+:(\d+):(\d+)/.exec(isLoading ? message : stack);
   message = message.replace(/data:application\/typescript;base64,[\w+/=.]+/g, "code");
-  const type = isLoading && (error instanceof SyntaxError || /could not be parsed|SyntaxError/.test(message))
+  // The lines of a parser show our own frame around the code; the place says enough.
+  if (isLoading) message = message.split("\n")[0]!.replace(/^SyntaxError: /, "").replace(/ at code:\d+:\d+$/, "");
+  const type = isLoading && (error instanceof SyntaxError || /could not be parsed|SyntaxError/.test(error.message))
     ? "SyntaxError"
     : error instanceof NotCapable || /permission|Requires .* access/i.test(message)
     ? "PermissionError"
@@ -205,9 +264,13 @@ function failureOf(thrown: unknown, isLoading: boolean): Failure {
     : error instanceof ToolError
     ? "ToolError"
     : "RuntimeError";
+  const isPastEnd = place && Number(place[1]) > lines;
+  if (isPastEnd) message = `The code ends too early: ${message}`;
   const where = place && {
-    line: Number(place[1]),
-    column: Number(place[1]) === 1 ? Math.max(1, Number(place[2]) - head.length) : Number(place[2]),
+    line: Math.min(Number(place[1]), lines),
+    ...!isPastEnd && {
+      column: Number(place[1]) === 1 ? Math.max(1, Number(place[2]) - head.length) : Number(place[2]),
+    },
   };
   return {
     type,
@@ -217,16 +280,10 @@ function failureOf(thrown: unknown, isLoading: boolean): Failure {
   };
 }
 
-globalThis.addEventListener("unhandledrejection", (event) => {
-  event.preventDefault();
-  send({ t: "error", error: failureOf(event.reason, false) });
-});
-
 void takeReplies();
-PlainObject.preventExtensions(globalThis);
 let isLoading = true;
 try {
-  const module = await import(`data:application/typescript;base64,${base64(encode(source))}`);
+  const module = await import(url);
   isLoading = false;
   const servers = PlainObject.values(first.servers).map(byName);
   const value = await module.default(first.context, first.deps, tools, results, ToolError, ...servers);

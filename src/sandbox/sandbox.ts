@@ -1,12 +1,18 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { type CageOutcome, type CageRequest, type CageTools, startCage } from "./cage.ts";
+import type { Cgroups } from "./cgroup.ts";
 import type { Level } from "./command.ts";
 import { CAGE_LIMITS, type CageLimits } from "./limits.ts";
+import { createDoor } from "./door.ts";
 import { createPool } from "./pool.ts";
 
 export interface SandboxOptions {
   readonly level: Level;
+  /** Needed for level 3. */
+  readonly groups?: Cgroups | undefined;
   readonly ready?: number;
+  /** Where the cages have their folders; what is in there is thrown away. */
+  readonly folder?: string;
   /** Tells who kills what is left when we die. */
   watch(pid: number): void;
   forget(pid: number): void;
@@ -16,7 +22,6 @@ export interface SandboxOptions {
 export interface Sandbox {
   readonly level: Level;
   run(request: CageRequest, tools: CageTools, options: RunCodeOptions): Promise<CageOutcome>;
-  warm(): void;
   close(): Promise<void>;
 }
 
@@ -27,11 +32,22 @@ export interface RunCodeOptions {
   readonly limits?: Partial<CageLimits>;
 }
 
+/** Of code that was given up before it began. */
+const CANCELLED: CageOutcome = {
+  result: { ok: false, error: { type: "TimeoutError", message: "The run was cancelled" } },
+  logs: [],
+  metrics: { ms: 0, calls: 0, peakMb: 0, bytesIn: 0 },
+};
 const READY = 2;
+const REFILL_AFTER_MS = 3;
+/** More only take the processor from each other, and each may hold half a gigabyte. */
+const MOST_AT_ONCE = Math.max(8, 2 * navigator.hardwareConcurrency);
 
-export function createSandbox({ level, ready = READY, watch, forget }: SandboxOptions): Sandbox {
-  const start = (memoryMb = CAGE_LIMITS.memoryMb) => startCage({ level, memoryMb, watch, forget });
+export function createSandbox({ level, groups, ready = READY, folder, watch, forget }: SandboxOptions): Sandbox {
+  const start = (memoryMb = CAGE_LIMITS.memoryMb) =>
+    startCage({ level, memoryMb, watch, forget, ...groups && { groups }, ...folder && { folder } });
   const pool = createPool(ready, () => start());
+  const enter = createDoor(MOST_AT_ONCE);
 
   return {
     level,
@@ -41,16 +57,37 @@ export function createSandbox({ level, ready = READY, watch, forget }: SandboxOp
           "SANDBOX_TOO_WEAK",
           `sandbox.minimum_level is ${minimumLevel}, this machine offers ${level}`,
           {
-            hint: "Install bubblewrap for level 2, or lower sandbox.minimum_level in config.yaml.",
+            hint:
+              "Level 1 needs prlimit, 2 bubblewrap, 3 a control group; or lower sandbox.minimum_level in config.yaml.",
           },
         );
       }
-      const limits = { ...CAGE_LIMITS, ...given };
-      // The heap of a process is set when it starts: one that needs another than usual is started for itself.
-      const cage = await (limits.memoryMb === CAGE_LIMITS.memoryMb ? pool.take() : start(limits.memoryMb));
-      return await cage.run(request, tools, limits, signal);
+      // Whoever may run longer may compute longer.
+      const cpuMs = Math.max(CAGE_LIMITS.cpuMs, given.wallMs ?? 0);
+      const limits = { ...CAGE_LIMITS, cpuMs, ...given };
+      const leave = await enter(signal);
+      if (!leave) return CANCELLED;
+      try {
+        return await runOne(request, tools, { limits, signal });
+      } finally {
+        leave();
+      }
     },
-    warm: pool.warm,
     close: pool.close,
   };
+
+  async function runOne(request: CageRequest, tools: CageTools, { limits, signal }: Bounds): Promise<CageOutcome> {
+    // The heap of a process is set when it starts: one that needs another than usual is started for itself.
+    const cage = await (limits.memoryMb === CAGE_LIMITS.memoryMb ? pool.take(signal) : start(limits.memoryMb));
+    if (!cage) return CANCELLED;
+    const outcome = await cage.run(request, tools, limits, signal);
+    // After the answer has gone out.
+    setTimeout(pool.refill, REFILL_AFTER_MS);
+    return outcome;
+  }
+}
+
+interface Bounds {
+  readonly limits: CageLimits;
+  readonly signal: AbortSignal;
 }

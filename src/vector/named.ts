@@ -1,5 +1,5 @@
 import type { Tool } from "../model/tool.ts";
-import { splitWords } from "./words.ts";
+import { splitWords } from "../model/words.ts";
 
 /** The tools that a query names, by their places. */
 export interface Names {

@@ -1,4 +1,4 @@
-import { terms } from "./words.ts";
+import { terms } from "../model/words.ts";
 
 /** A request as search uses it. */
 export interface Query {

@@ -7,7 +7,7 @@ import { bestOf, rank, scoreWords } from "./rank.ts";
 import type { ToolSearch } from "./search_port.ts";
 import { createSemantic } from "./semantic.ts";
 import { lexicalTerms, type ToolText, toolText } from "./tool_text.ts";
-import { terms } from "./words.ts";
+import { terms } from "../model/words.ts";
 
 /** What is kept ready for one set of tools. */
 interface Prepared {

@@ -5,7 +5,7 @@ import type { Query } from "./query.ts";
 import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";
 import type { VectorStore } from "./store.ts";
 import type { Blend, ToolText } from "./tool_text.ts";
-import { terms } from "./words.ts";
+import { terms } from "../model/words.ts";
 
 /** A model, and every text it has embedded. */
 export interface Shelf extends EmbeddingsConfig {

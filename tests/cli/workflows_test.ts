@@ -136,7 +136,7 @@ Deno.test("a run that fails tells which task and why, with every try, and exits 
   assert.match(shown, /^next +kit:echo +⤼ skipped +it needs bad/m);
   assert.match(
     shown,
-    /^slow +kit:wait +✗ \d+ ms ×2 +\|░+ +░+\|\n {4}attempt 1 failed after \d+ ms\n {4}kit:wait did not answer/m,
+    /^slow +kit:wait +✗ \d+ ms ×2 +\| *░+ +░+\|\n {4}attempt 1 failed after \d+ ms\n {4}kit:wait did not answer/m,
   );
 });
 

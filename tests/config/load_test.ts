@@ -76,14 +76,18 @@ Deno.test("what is used is the very text that was pinned, whatever becomes of th
 Deno.test("a project tightens policy, sandbox and limits", async () => {
   await using place = await makePlace(
     "policy: { deny: ['a:*'], approve: ['b:*'] }\nsandbox: { minimum_level: 1 }\nlimits: { answer_tokens: 5000 }",
-    "policy: { deny: ['c:*'], approve: ['d:*'], effects: { 'a:get': effectful, 'own:*': read } }\n" +
+    "policy: { deny: ['c:*'], approve: ['d:*'], effects: { 'a:get': effectful, 'own:*': read }, pii: tokenize,\n" +
+      "  pii_patterns: { badge: 'E\\d+' },\n" +
+      "  speculate: { enabled: false, deny: ['e:*'], costs: { 'a:*': 2, 'f:*': 0.1 }, cost_usd: 0.05 } }\n" +
       "servers: { own: { command: x } }\nsandbox: { minimum_level: 2 }\n" +
       "limits: { answer_tokens: 1000, results_age: 1d }",
   );
   await place.trust();
   const { config } = await loadConfig(place.home, place.project);
   const effects = { "a:get": "effectful", "own:*": "read" };
-  assert.deepEqual(config.policy, { deny: ["a:*", "c:*"], approve: ["b:*", "d:*"], effects });
+  const pii = { pii: "tokenize", pii_patterns: { badge: "E\\d+" }, pii_allow: [] };
+  const speculate = { enabled: false, deny: ["e:*"], costs: { "a:*": 2, "f:*": 0.1 }, cost_usd: 0.05 };
+  assert.deepEqual(config.policy, { deny: ["a:*", "c:*"], approve: ["b:*", "d:*"], effects, ...pii, speculate });
   assert.equal(config.sandbox.minimum_level, 2);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 1_000, results_age: 86_400_000 });
   assertFrozen(config);
@@ -91,13 +95,17 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
 
 Deno.test("a project never loosens them", async () => {
   await using place = await makePlace(
-    "policy: { deny: ['a:*'], approve: ['b:*'], effects: { 'a:x': read } }\nsandbox: { minimum_level: 3 }\nlimits: { answer_tokens: 5000 }",
-    "policy: { deny: [], approve: [], effects: { 'a:delete': read } }\nsandbox: { minimum_level: 0 }\n" +
+    "policy: { deny: ['a:*'], approve: ['b:*'], effects: { 'a:x': read }, pii: tokenize, pii_patterns: { a: x }, speculate: { enabled: false, deny: ['g:*'], costs: { 'a:*': 1 }, cost_usd: 0 } }\nsandbox: { minimum_level: 3 }\nlimits: { answer_tokens: 5000 }",
+    "policy: { deny: [], approve: [], effects: { 'a:delete': read }, pii: off, pii_patterns: { a: y }, pii_allow: [b],\n" +
+      "  speculate: { enabled: true, deny: [], costs: { 'a:*': 0 }, cost_usd: 9 } }\n" +
+      "sandbox: { minimum_level: 0 }\n" +
       "limits: { answer_tokens: 100000, frame_bytes: 536870912, tools_per_server: 100000, results_age: 365d }",
   );
   await place.trust();
   const { config } = await loadConfig(place.home, place.project);
-  assert.deepEqual(config.policy, { deny: ["a:*"], approve: ["b:*"], effects: { "a:x": "read" } });
+  const pii = { pii: "tokenize", pii_patterns: { a: "x" }, pii_allow: [] };
+  const speculate = { enabled: false, deny: ["g:*"], costs: { "a:*": 1 }, cost_usd: 0 };
+  assert.deepEqual(config.policy, { deny: ["a:*"], approve: ["b:*"], effects: { "a:x": "read" }, ...pii, speculate });
   assert.equal(config.sandbox.minimum_level, 3);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 5_000 });
 });

@@ -4,7 +4,8 @@ import type { Writer } from "../../src/dag/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";
-import { createFold, type Fold, record, type RunState } from "../../src/dag/state.ts";
+import { createFold, type Fold, record } from "../../src/dag/state.ts";
+import type { RunState } from "../../src/dag/run_state.ts";
 import type { AgentCardsError } from "../../src/model/errors.ts";
 import type { Json, JsonObject } from "../../src/model/json.ts";
 
@@ -78,12 +79,14 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     writer,
     caps,
     ...now && { now },
+    patienceMs: 300,
     ports: {
       callTool: async (task, args, how) => {
         how.onSent();
         return await (tools[task.tool] ?? (() => value(null)))(args, how);
       },
       runCode: () => Promise.resolve(failure("no code here")),
+      toolFor: ({ id }, tool, args) => Promise.resolve({ type: "tool", id, tool, arguments: args, depends_on: [] }),
       effectOf: (task) =>
         task.type === "tool" && /:do_/.test(task.tool) || task.side_effects
           ? "effectful"

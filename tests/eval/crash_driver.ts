@@ -4,6 +4,7 @@ import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { sleep, type TestHome } from "../fixtures/gateway.ts";
 import type { Random } from "../model/random.ts";
 import { askHome } from "./ask_home.ts";
+import type { DagCode } from "./code_tasks.ts";
 import type { DagTask } from "./random_dag.ts";
 
 interface Answer {
@@ -14,10 +15,15 @@ interface Answer {
   readonly pending?: Pending;
 }
 
+interface Call {
+  readonly arguments?: { readonly task: string };
+}
+
 interface Pending {
   readonly reason: string;
   readonly task?: string;
-  readonly also?: readonly { readonly task: string }[];
+  readonly call?: Call;
+  readonly also?: readonly { readonly call?: Call }[];
 }
 
 type Reply = { readonly answer: Answer } | { readonly problem: string };
@@ -39,7 +45,7 @@ export interface Story {
 }
 
 export interface Driven {
-  readonly tasks: readonly DagTask[];
+  readonly tasks: readonly (DagTask | DagCode)[];
   readonly options: Record<string, unknown>;
   readonly random: Random;
 }
@@ -103,7 +109,7 @@ export function createDriver(home: TestHome) {
     function next({ status, pending }: Answer): Promise<Reply> {
       if (status === "running") return sleep(10).then(() => resume("status"));
       if (pending?.reason === "in_doubt") {
-        for (const { task } of [pending as { task: string }, ...pending.also ?? []]) story.surfaced.add(task);
+        for (const { call } of [pending, ...pending.also ?? []]) story.surfaced.add(call?.arguments?.task ?? "");
         const outcome = OUTCOMES[random.below(OUTCOMES.length)]!;
         return resume("resolve", { task: pending.task, outcome, ...outcome === "done" && { value: "resolved" } });
       }

@@ -4,6 +4,7 @@ import { within } from "../../src/model/time.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";
 import { askHome } from "./ask_home.ts";
+import { withCode } from "./code_tasks.ts";
 import { createDriver, type Driver } from "./crash_driver.ts";
 import { createOracle, judge, type Oracle, type Verdict } from "./crash_oracle.ts";
 import { quantiles } from "./quantiles.ts";
@@ -91,25 +92,29 @@ interface Trial {
 
 async function tryOnce({ trial, random, home, oracle, driver }: Trial) {
   const prefix = `${trial}.`;
-  const tasks = randomDag(random, { tasks: [5, 15], ms: [1, 30], kinds: ["read", "idempotent", "effectful"], prefix });
+  const plain = randomDag(random, { tasks: [5, 15], ms: [1, 30], kinds: ["read", "idempotent", "effectful"], prefix });
+  const { tasks, units } = withCode(random, plain);
   await driver.connect();
   // Every trial has an engine of its own; one that has run something before is much quicker than one that has not.
   if (random.below(2) === 0) await driver.run({ tasks: warmUp(random, trial), random, options: {} });
   const kills: number[] = [];
   let isOver = false;
-  const killing = kill({ home, oracle, plan: killPlan(random, tasks), kills, isOver: () => isOver, driver });
+  const killing = kill({ home, oracle, plan: killPlan(random, units.length), kills, isOver: () => isOver, driver });
   killing.catch(() => {});
-  const story = await driver.run({ tasks, random, options: optionsFor(random, tasks) }).finally(() => isOver = true);
+  const story = await driver.run({ tasks, random, options: optionsFor(random, tasks.map(({ id }) => id)) }).finally(
+    () => isOver = true,
+  );
   await killing;
   const { id } = story;
   if (id === undefined) {
-    const acted = oracle.begins(prefix).filter(({ task }) => isEffectful(tasks, task.slice(prefix.length)));
+    const acting = new Set(units.filter(({ kind }) => kind === "effectful").map(({ name }) => name));
+    const acted = oracle.begins(prefix).filter(({ task }) => acting.has(task));
     const counts = { kills: kills.length, forgotten: 1, lost: acted.length };
     return { id, recovered: [], points: kills.map(() => "before planned"), counts };
   }
   const lost = await driver.missing(story, random);
   const { events } = await askHome<RunDetails>(home, "run_show", { id });
-  const counts = judge(oracle, { tasks, prefix, events, kills, surfaced: story.surfaced, decided: story.decided });
+  const counts = judge(oracle, { units, prefix, events, kills, surfaced: story.surfaced, decided: story.decided });
   const { recovered, not_adopted, refused } = story;
   const points = kills.map((kill) => `after ${events.findLast(({ at }) => at <= kill)?.kind ?? "nothing"}`);
   return {
@@ -124,16 +129,12 @@ function warmUp(random: Random, trial: number): DagTask[] {
   return randomDag(random, { tasks: [4, 4], ms: [0, 1], kinds: ["read", "effectful"], prefix: `${trial}-warm.` });
 }
 
-function isEffectful(tasks: readonly DagTask[], id: string): boolean {
-  return tasks.find((task) => task.id === id)?.tool === "worker:send_item";
-}
-
 /** Some runs stop now and then, so that kills fall between a pause and the word to go on, too. */
-function optionsFor(random: Random, tasks: readonly DagTask[]): Record<string, unknown> {
+function optionsFor(random: Random, ids: readonly string[]): Record<string, unknown> {
   const draw = random.below(10);
   if (draw === 0) return { pause: "layer" };
   if (draw === 1) return { pause: "effects" };
-  return draw === 2 ? { pause_after: [tasks[random.below(tasks.length)]!.id] } : {};
+  return draw === 2 ? { pause_after: [ids[random.below(ids.length)]!] } : {};
 }
 
 interface PlannedKill {
@@ -147,11 +148,11 @@ interface PlannedKill {
  * The first engine goes anywhere from before the plan to after the answer; some runs lose more, each while it is taken up
  * again or soon after.
  */
-function killPlan(random: Random, tasks: readonly DagTask[]): PlannedKill[] {
-  const first = random.below(2 * tasks.length + 3) - 1;
+function killPlan(random: Random, calls: number): PlannedKill[] {
+  const first = random.below(2 * calls + 3) - 1;
   const plan = [{ lines: first, ms: random.below(first <= 0 ? 200 : 51) / 10 }];
   while (random.below(5) < 2) {
-    const lines = random.below(2) === 0 ? 0 : random.below(tasks.length);
+    const lines = random.below(2) === 0 ? 0 : random.below(calls);
     plan.push({ lines, ms: random.below(lines === 0 ? 15_000 : 51) / 10 });
   }
   return plan;

@@ -1,6 +1,6 @@
 // What really happened, as the tools themselves wrote it down, against what the journal says.
 import type { RunEvent } from "../../src/dag/event.ts";
-import { type DagTask, kindOf } from "./random_dag.ts";
+import type { Unit } from "./code_tasks.ts";
 
 /** One execution of a task, in one process of its server. */
 export interface Begin {
@@ -45,12 +45,12 @@ export function createOracle(path: string) {
 export type Oracle = ReturnType<typeof createOracle>;
 
 export interface Evidence {
-  readonly tasks: readonly DagTask[];
+  readonly units: readonly Unit[];
   readonly prefix: string;
   readonly events: readonly RunEvent[];
   /** When the engine was killed. */
   readonly kills: readonly number[];
-  /** The tasks that a client was told to be in doubt. */
+  /** What a client was told to be in doubt. */
   readonly surfaced: ReadonlySet<string>;
   /** How often a decision about a doubt was answered. */
   readonly decided: number;
@@ -76,10 +76,10 @@ interface Moment {
 const SLACK_MS = 20;
 
 /** Holds what the journal says against what really happened. */
-export function judge(oracle: Oracle, { tasks, prefix, events, kills, surfaced, decided }: Evidence): Verdict {
+export function judge(oracle: Oracle, { units, prefix, events, kills, surfaced, decided }: Evidence): Verdict {
   const lifeAt = (time: number) => kills.filter((kill) => kill + SLACK_MS < time).length;
   const begins = oracle.begins(prefix).map(({ task, instance, at }) => ({
-    task: task.slice(prefix.length),
+    task,
     at,
     // By the process that wrote it: a server outlives its engine by a moment.
     life: lifeAt(oracle.bootOf(instance)),
@@ -94,15 +94,22 @@ export function judge(oracle: Oracle, { tasks, prefix, events, kills, surfaced, 
     in_doubt_surfaced: 0,
     doubts_not_begun: 0,
   };
-  for (const task of tasks) {
-    const own = begins.filter((begin) => begin.task === task.id);
-    const about = rows.filter(({ event }) => "task" in event && event.task === task.id);
-    const ended = about.filter(({ event }) =>
+  for (const unit of units) {
+    const own = begins.filter((begin) => begin.task === unit.name);
+    const about = rows.filter(({ event }) => "task" in event && event.task === unit.task);
+    const over = about.filter(({ event }) =>
       event.kind === "done" || event.kind === "skipped" || (event.kind === "failed" && event.status !== "again")
     );
-    verdict.finished_reruns += own.filter((begin) => ended.some((row) => compare(row, begin) < 0)).length;
-    if (kindOf(task) !== "effectful") continue;
-    const retries = rows.filter(({ event }) => isRetryOf(task.id, event));
+    const numbers = about.flatMap(({ event }) => event.kind === "called" && event.key === unit.key ? [event.call] : []);
+    // What code called has an end of its own.
+    const ended = unit.key === undefined
+      ? over
+      : about.filter(({ event }) =>
+        event.kind === "answered" && event.answer.kind !== "none" && numbers.includes(event.call)
+      );
+    verdict.finished_reruns += own.filter((begin) => [...over, ...ended].some((row) => compare(row, begin) < 0)).length;
+    if (unit.kind !== "effectful") continue;
+    const retries = rows.filter(({ event }) => isRetryOf(unit.task, event));
     const doubted = about.filter(({ event }) => event.kind === "in_doubt");
     own.forEach((begin, i) => {
       const next = own[i + 1];
@@ -112,11 +119,12 @@ export function judge(oracle: Oracle, { tasks, prefix, events, kills, surfaced, 
       const isKnown = ended.some(({ life, event }) => life === begin.life && event.kind !== "skipped");
       if (isKnown || begin.life === kills.length) return;
       verdict.doubts++;
-      if (surfaced.has(task.id) && doubted.some(({ life }) => life > begin.life)) verdict.in_doubt_surfaced++;
+      if (surfaced.has(unit.name) && doubted.some(({ life }) => life > begin.life)) verdict.in_doubt_surfaced++;
     });
+    if (unit.key !== undefined) continue;
     verdict.doubts_not_begun += doubted.filter(({ life }) => !own.some((begin) => begin.life < life)).length;
     // What an effectful call was based on must not be forgotten.
-    const parents = own.length > 0 ? task.depends_on : [];
+    const parents = own.length > 0 ? unit.depends_on : [];
     verdict.lost += parents.filter((id) =>
       !rows.some(({ event }) => event.kind === "done" && event.task === id)
     ).length;

@@ -125,6 +125,7 @@ function ports(effect: Effect): RunPorts {
   return {
     callTool: () => Promise.resolve(nothing),
     runCode: () => Promise.resolve(nothing),
+    toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: () => effect,
     serverOf: () => "s",
     isGuarded: () => false,

@@ -19,6 +19,11 @@ const NAMES = [
   "journal",
   "crash",
   "sandbox",
+  "code",
+  "dependencies",
+  "prediction",
+  "binding",
+  "suggest",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -39,6 +39,10 @@ export function randomDag(random: Random, { tasks, ms, kinds, prefix = "" }: Dag
   }));
 }
 
+export function toolFor(kind: Kind): string {
+  return TOOLS[kind];
+}
+
 export function kindOf({ tool }: Pick<DagTask, "tool">): Kind {
   return (Object.keys(TOOLS) as Kind[]).find((kind) => TOOLS[kind] === tool)!;
 }
@@ -54,7 +58,7 @@ export function between(random: Random, [least, most]: readonly [number, number]
   return least + random.below(most - least + 1);
 }
 
-function shuffled<T>(random: Random, values: T[]): T[] {
+export function shuffled<T>(random: Random, values: T[]): T[] {
   for (let i = values.length - 1; i > 0; i--) {
     const other = random.below(i + 1);
     [values[i], values[other]] = [values[other]!, values[i]!];

@@ -138,6 +138,7 @@ function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold 
   return {
     callTool,
     runCode: () => Promise.resolve({ ok: false, kind: "failed", error: "there is no code here" }),
+    toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: (task) => task.type === "tool" ? kindOf(task) : "read",
     serverOf: () => "worker",
     isGuarded: () => false,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connectClient, type Era, textOf } from "../fixtures/client.ts";
-import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
 
 const SERVERS = { kit: testServer("kit"), modern: testServer("kit", "--modern", "--name=modern") };
 
@@ -44,14 +44,18 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
 
       void client.request("tools/call", {
         name: "call_tool",
-        arguments: { tool: `${server}:wait`, arguments: { ms: 300 } },
+        arguments: { tool: `${server}:wait`, arguments: { ms: 10_000, steps: 500 } },
+        _meta: { progressToken: `c-${server}` },
       }, `c-${server}`)
         .catch(() => {});
-      await sleep(60);
+      const tokens = () => client.others.map(({ params }) => (params as Record<string, unknown>)?.progressToken);
+      await until("the server is at it", () => tokens().includes(`c-${server}`));
       await client.send({ method: "notifications/cancelled", params: { requestId: `c-${server}` } });
       await until("the server notices", async () => textOf(await client.use(`${server}:cancelled`)) === "wait");
     }
-    const progress = client.others.filter(({ method }) => method === "notifications/progress");
+    const progress = client.others.filter(({ method }) => method === "notifications/progress")
+      .map(({ params }) => String((params as Record<string, unknown>).progressToken))
+      .filter((token) => !token.startsWith("c-"));
     assert.equal(progress.length, 6, "calls without a token of their own get no progress");
   });
 

@@ -1,12 +1,17 @@
 // The model's own TypeScript, through the front door.
 import assert from "node:assert/strict";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
+import { pathWithout } from "../fixtures/weaker_machine.ts";
 import { createTestHome, isAlive, testServer, until } from "../fixtures/gateway.ts";
 
 interface CodeAnswer {
   result?: unknown;
   error?: { type: string; message: string; line?: number };
   logs?: string[];
+  state?: unknown;
+  tools?: string[];
+  cached?: boolean;
+  diagnostics?: { line: number; column: number; message: string }[];
   calls: number;
   metrics: { ms: number; peak_mb: number };
 }
@@ -49,6 +54,73 @@ Deno.test("code calls tools in parallel, reduces what they say, and returns a li
   assert.equal((await execute(client, `return (await results.get("${handle}")).length`)).result, 100_000);
   const big = await execute(client, "return (await kit.rows({ count: 30_000 })).rows.length");
   assert.equal(big.result, 30_000, "what is too large for an agent is not for code");
+});
+
+Deno.test("code gets images as bytes, and leaves something for later", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using client = await connectClient(home);
+  const small = await execute(client, "const p = await kit.picture({ bytes: 4 }); return [p.mimeType, [...p], p]");
+  assert.deepEqual(small.result, ["image/png", [0, 0, 0], "AAAA"]);
+  const image = await execute(client, "return (await kit.picture({ bytes: 4_000_000 })).length");
+  assert.equal(image.result, 3_000_000, "however large");
+  const [inWorkflow] = [
+    await client.call("run_workflow", {
+      tasks: [{ id: "a", type: "code_execution", code: "return [(await kit.picture({ bytes: 4_000 })).length]" }],
+    }),
+  ];
+  assert.deepEqual(JSON.parse(textOf(inWorkflow)).results.a, [3_000]);
+  const left = await execute(client, "return { result: 1, state: { at: 2 } }");
+  assert.deepEqual([left.result, left.state], [1, { at: 2 }]);
+  const issue = await execute(client, "return { id: 1, state: { open: true } }");
+  assert.deepEqual(issue.result, { id: 1, state: { open: true } }, "what only looks like it is a result");
+});
+
+Deno.test("code is held against the types of its tools before it runs, and its intent finds them", async () => {
+  await using home = await createTestHome({
+    servers: { kit: testServer("kit"), "odd-name": testServer("kit", "--name=odd") },
+  });
+  await using client = await connectClient(home);
+  const typecheck = (code: string, more: Record<string, unknown> = {}) =>
+    execute(client, code, { options: { typecheck: true }, ...more });
+  const file = `${home.dir}/written`;
+  const wrong = await typecheck(
+    `await kit.write({ file: ${JSON.stringify(file)} });\nreturn await kit.add({ a: "1", b: 2 })`,
+  );
+  assert.deepEqual([wrong.error?.type, wrong.error?.line, wrong.calls], ["TypeError", 2, 0]);
+  assert.match(wrong.diagnostics![0]!.message, /string.*number/);
+  await assert.rejects(Deno.stat(file), "nothing ran");
+  assert.match(
+    (await typecheck("return await odd_name.ad({ a: 1, b: 2 })")).error!.message,
+    /'ad' does not exist/,
+  );
+  assert.match((await typecheck("return await tools['kit:ad']({})")).error!.message, /kit:ad/);
+  const right = await typecheck(
+    "const { sum } = await kit.add({ a: 1, b: 2 }); return [sum + 1, await tools['odd-name:echo']({ text: `${sum}` })]",
+  );
+  assert.deepEqual(right.result, [4, "odd: 3"]);
+  const picked = await execute(client, "return 1", { intent: "add two numbers" });
+  assert.ok(picked.tools?.includes("kit:add"), JSON.stringify(picked));
+  const failing = await execute(client, "throw new Error('x')", { options: { tools: ["kit:add"] } });
+  assert.match(failing.tools![0]!, /kit:add\(.*a: number/);
+  const unknown = await client.call("execute_code", { code: "return 1", options: { tools: ["kit:ad"] } });
+  assert.match(textOf(unknown), /no tool "kit:ad".*kit:add/s);
+  const types = textOf(await client.call("search_tools", { query: "add two numbers", server: "kit", detail: "types" }));
+  assert.equal(types.match(/declare const kit/g)?.length, 1);
+});
+
+Deno.test("the same code is not run twice where its author says so, unless it called something", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using client = await connectClient(home);
+  const options = { cache: true };
+  const random = "return [context.a, Math.random()]";
+  const first = await execute(client, random, { options, context: { a: 1 } });
+  const again = await execute(client, random, { options, context: { a: 1 } });
+  assert.deepEqual([first.cached, again.cached, again.result], [undefined, true, first.result]);
+  assert.notDeepEqual((await execute(client, random, { options, context: { a: 2 } })).result, first.result);
+  assert.notDeepEqual((await execute(client, random, { context: { a: 1 } })).result, first.result);
+  const calling = "await kit.echo({ text: 'a' }); return Math.random()";
+  const one = await execute(client, calling, { options });
+  assert.notEqual((await execute(client, calling, { options })).result, one.result);
 });
 
 Deno.test("rules hold inside, too, and nothing but tools is to be had", async () => {
@@ -105,3 +177,21 @@ async function isBelow(pid: number, ancestor: number): Promise<boolean> {
   }
   return false;
 }
+
+Deno.test("a machine that cannot build the cage that is asked for runs nothing, and says so", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") }, sandbox: { minimum_level: 2 } });
+  const path = await pathWithout(["bwrap"], `${home.dir}/bin`);
+  await using client = await connectClient(home, { env: { PATH: path } });
+  const file = `${home.dir}/written`;
+  const code = `return await kit.write({ file: ${JSON.stringify(file)} })`;
+  const refused = await client.call("execute_code", { code });
+  assert.equal(refused.isError, true);
+  assert.match(textOf(refused), /minimum_level is 2, this machine offers [01]\n.*bubblewrap/);
+  const run = await client.call("run_workflow", { tasks: [{ id: "a", type: "code_execution", code }] });
+  assert.match(textOf(run), /minimum_level is 2/);
+  await assert.rejects(Deno.stat(file));
+  const status = await home.run(["status"]);
+  assert.equal(status.code, 1);
+  assert.match(status.stdout, /sandbox +level [01] \(.*\)/);
+  assert.match(status.stdout, /✗ sandbox\.minimum_level is 2, this machine offers [01]/);
+});

@@ -276,7 +276,7 @@ Deno.test("tasks are added to a run that is running, and what it needs is writte
     policy: { effects: { ...EFFECTS, "two:echo": "read" } },
   });
   await using client = await connectClient(home);
-  const id = await startSlowly(client, [task("slow", "kit:wait", { ms: 800 })]);
+  const id = await startSlowly(client, [task("slow", "kit:wait", { ms: 4_000 })]);
   const done = await resume(client, id, "inject", { tasks: [task("more", "two:echo", { text: "$OUTPUT[slow]" })] });
   assert.deepEqual([done.status, done.results], ["completed", { more: "two: waited" }]);
   const { summary, servers } = await rowOf(home, id);
@@ -306,3 +306,53 @@ async function rowOf(home: TestHome, id: string): Promise<{ summary: number; ser
   await db.close();
   return { summary: JSON.parse(row!.summary).tasks, servers: row!.servers };
 }
+
+Deno.test("code goes on after a crash where it was: what it called is heard again, not called again", async () => {
+  await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const given = JSON.stringify(file);
+  await run(client, [task("warm", "kit:echo", { text: "up" })]);
+  for (const [line, ms] of [["waits", 0], ["acts", 60_000]] as const) {
+    const code = `
+      await kit.append({ file: ${given}, line: "${line} 1" });
+      const word = await kit.append({ file: ${given}, line: "${line} 2", ms: ${ms} });
+      await kit.wait({ ms: 1500 });
+      return [word, (await kit.append({ file: ${given}, line: "${line} 3" }))];
+    `;
+    const seen = client.others.length;
+    await client.send({
+      id: line,
+      method: "tools/call",
+      params: {
+        name: "run_workflow",
+        arguments: { tasks: [{ id: "code", type: "code_execution", code }] },
+        _meta: { progressToken: line },
+      },
+    });
+    await until("it has acted", async () => (await linesOf(file)).includes(ms ? "begin acts 2" : "end waits 2"));
+    const id = await toldId(client, seen);
+    if (!ms) await sleep(100);
+    await crash(home);
+    await client.answerTo(line);
+    if (ms) {
+      const doubt = await untilStatus(client, id, "paused");
+      assert.deepEqual([doubt.pending?.reason, doubt.pending?.task], ["in_doubt", "code"]);
+      assert.deepEqual(doubt.pending?.call, {
+        tool: "kit:append",
+        arguments: { file, line: "acts 2", ms },
+      });
+      const done = await resume(client, id, "resolve", { task: "code", outcome: "done", value: "by hand" });
+      assert.deepEqual([done.status, done.results.code], ["completed", ["by hand", "appended acts 3"]]);
+    } else {
+      const done = await untilStatus(client, id, "completed");
+      assert.deepEqual(done.results.code, ["appended waits 2", "appended waits 3"]);
+    }
+  }
+  const of = (line: string) => [`begin ${line}`, `end ${line}`];
+  assert.deepEqual(await linesOf(file), [
+    ...["waits 1", "waits 2", "waits 3", "acts 1"].flatMap(of),
+    "begin acts 2",
+    ...of("acts 3"),
+  ]);
+});

@@ -25,6 +25,34 @@ Deno.test("names promise: reading where no word acts", () => {
   }
 });
 
+Deno.test("a word that can be a thing acts only where it is not what is read", () => {
+  for (
+    const name of ["get_order_details", "list_open_issues", "getRunStatus", "search_commit", "repo_get_merge_base"]
+  ) {
+    assert.equal(effect(name), "read", name);
+  }
+  for (const name of ["order_get_status", "get_and_post", "check_book", "find_then_close", "run_query", "get_delete"]) {
+    assert.equal(effect(name), "effectful", name);
+  }
+});
+
+Deno.test("a name that reads only at its end, or that does something besides, promises nothing", () => {
+  for (
+    const name of [
+      "set_status",
+      "toggle_status",
+      "mark_read",
+      "find_and_replace",
+      "check_out",
+      "get_and_set",
+      "list_and_archive",
+    ]
+  ) assert.equal(effect(name), "effectful", name);
+  for (const name of ["git_fetch_merge", "fetch_push", "query_import", "count_start", "frobnicate_query"]) {
+    assert.equal(effect(name), "effectful", name);
+  }
+});
+
 Deno.test("of annotation and name the more dangerous one counts", () => {
   assert.equal(effect("delete_all", { readOnlyHint: true }), "effectful", "an annotation does not talk a name down");
   assert.equal(effect("get_thing", { readOnlyHint: false }), "effectful");

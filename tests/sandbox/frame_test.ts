@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createFrameReader, type Frame } from "../../src/sandbox/frame.ts";
 import { seeded } from "../model/random.ts";
 
-const LIMITS = { valueBytes: 10_000, depth: 16, calls: 50 };
+const LIMITS = { valueBytes: 10_000, depth: 16, parts: 500, calls: 50 };
 const encoder = new TextEncoder();
 const reader = () => {
   const read = createFrameReader("nonce", LIMITS);
@@ -21,8 +21,15 @@ Deno.test("frames of the runner are read, whole or in parts", () => {
   const read = reader();
   assert.deepEqual(read({ n: "nonce", t: "log", level: "info", text: "x" }), { kind: "log", level: "info", text: "x" });
   assert.equal(read({ n: "nonce", t: "call", id: 1, what: "a:b", part: '{"a":' }), undefined);
-  assert.deepEqual(read(call(1, "1}")), { kind: "ask", method: "call", id: 1, what: "a:b", value: { a: 1 } });
-  assert.deepEqual(read({ n: "nonce", t: "value", last: "[1]" }), { kind: "value", value: [1], bytes: 3 });
+  assert.deepEqual(read(call(1, "1}")), {
+    kind: "ask",
+    method: "call",
+    id: 1,
+    what: "a:b",
+    value: { a: 1 },
+    bytes: 7,
+  });
+  assert.deepEqual(read({ n: "nonce", t: "value", last: "[1]" }), { kind: "value", value: [1], bytes: 3, json: "[1]" });
   assert.equal(read(call(2))?.kind, "noise", "after its result a run says nothing more");
 });
 
@@ -48,6 +55,8 @@ Deno.test("what is forged is noise, what breaks a rule ends the run", () => {
       call(1, 5),
       call(1, "{"),
       call(1, "[".repeat(50) + "]".repeat(50)),
+      call(1, `[${"1,".repeat(600)}1]`),
+      { n: "nonce", t: "call", id: 1, what: "a:b", part: "" },
       call(1, `"${"x".repeat(20_000)}"`),
       call(1, "{}", { what: "x".repeat(500) }),
       { n: "nonce", t: "call", id: 1, last: "{}" },
@@ -56,6 +65,7 @@ Deno.test("what is forged is noise, what breaks a rule ends the run", () => {
   const replay = reader();
   replay(call(1));
   assert.equal(replay(call(1))?.kind, "broken", "the same number twice");
+  assert.equal(replay(call(2))?.kind, "noise", "and nothing counts after that");
   const many = reader();
   for (let id = 1; id <= 50; id++) assert.equal(many(call(id))?.kind, "ask");
   assert.equal(many(call(51))?.kind, "broken");
@@ -65,11 +75,11 @@ Deno.test("fifty thousand malformed, oversized, replayed, reordered and forged f
   const random = seeded(11);
   const pick = <T>(list: readonly T[]): T => list[random.below(list.length)]!;
   let accepted = 0;
-  for (let round = 0; round < 500; round++) {
+  for (let frames = 0; frames < 50_000;) {
     const read = reader();
     let next = 1;
     let isOver = false;
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 100; i++, frames++) {
       const frame = pick<() => unknown>([
         () => call(next),
         () => call(random.below(60)),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isAlive, sleep, until } from "../fixtures/gateway.ts";
 import type { CageOutcome, CageTools } from "../../src/sandbox/cage.ts";
+import { startProcess } from "../../src/sandbox/cage_process.ts";
 import type { Level } from "../../src/sandbox/command.ts";
 import { availableLevel } from "../../src/sandbox/level.ts";
 import type { CageLimits } from "../../src/sandbox/limits.ts";
@@ -19,7 +20,7 @@ interface Run {
 const pids = new Set<number>();
 
 async function withSandbox(level: Level, work: (run: Run, sandbox: Sandbox) => Promise<void>): Promise<void> {
-  const sandbox = createSandbox({ level, watch: (pid) => pids.add(pid), forget: () => {} });
+  const sandbox = createSandbox({ level, groups, watch: (pid) => pids.add(pid), forget: () => {} });
   const request = {
     context: { x: 2 },
     deps: { a: { status: "success", output: 5, error: null } },
@@ -46,8 +47,8 @@ function errorOf({ result }: CageOutcome) {
   return result.error;
 }
 
-const { level: strongest } = await availableLevel();
-const LEVELS = ([0, 1, 2] as const).filter((level) => level <= strongest);
+const { level: strongest, groups } = await availableLevel();
+const LEVELS = ([0, 1, 2, 3] as const).filter((level) => level <= strongest);
 
 for (const level of LEVELS) {
   Deno.test(`level ${level}: code runs, with everything it was given`, async () => {
@@ -63,6 +64,15 @@ for (const level of LEVELS) {
           ),
         ),
         "b/",
+      );
+      assert.equal(
+        valueOf(
+          await run(
+            "// a\nimport { sep } from 'node:path'; import { EOL } from 'node:os';\nreturn `\nimport x from 'y'\n${sep}${EOL}`",
+          ),
+        ),
+        "\nimport x from 'y'\n/\n",
+        "what only looks like an import is a text",
       );
       const called = await run("return await Promise.all([github.list({ n: 1 }), tools['a:b'](), results.get('r_1')])");
       assert.deepEqual(valueOf(called), [
@@ -151,12 +161,23 @@ for (const level of LEVELS) {
   });
 }
 
+Deno.test("nothing new can pass itself off as a tool: the global object takes no more names", async () => {
+  await withSandbox(0, async (run) => {
+    const error = errorOf(await run('Object.defineProperty(globalThis, "tools", { value: 1 }); return 1'));
+    assert.match(error.message, /not extensible/);
+    // What modules of the runtime need is there already.
+    assert.equal(
+      valueOf(await run('import { Buffer } from "node:buffer"; return Buffer.from("a").toString("hex")')),
+      "61",
+    );
+  });
+});
+
 Deno.test("nothing is left behind: no process, no folder, also after many runs and a close in the middle", async () => {
   const folders = async () =>
     (await Array.fromAsync(Deno.readDir("/tmp"))).filter(({ name }) => name.startsWith("agentcards-cage-")).length;
   const before = await folders();
-  await withSandbox(LEVELS.at(-1)!, async (run, sandbox) => {
-    sandbox.warm();
+  await withSandbox(LEVELS.at(-1)!, async (run) => {
     for (let i = 0; i < 20; i++) await run("return 1");
     void run("while (true) {}", { wallMs: 300 });
     await sleep(50);
@@ -184,4 +205,28 @@ Deno.test("a run that is called off ends at once, and too weak a cage runs nothi
     { code: "SANDBOX_TOO_WEAK" },
   );
   await weak.close();
+});
+
+Deno.test("a cage that cannot be built any more is an error that says why, and leaves nothing", async () => {
+  if (strongest < 2) return;
+  const dir = await Deno.makeTempDir();
+  const path = Deno.env.get("PATH")!;
+  const folder = `${dir}/cages`;
+  await Deno.mkdir(folder);
+  const run = async (script: string | undefined, options: { startMs?: number } = {}) => {
+    if (script !== undefined) await Deno.writeTextFile(`${dir}/bwrap`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    Deno.env.set("PATH", script === undefined ? "/nowhere" : `${dir}:${path}`);
+    const started = startProcess({ level: 2, memoryMb: 512, folder, watch() {}, forget() {}, ...options });
+    await assert.rejects(started, { code: "SANDBOX_TOO_WEAK" });
+    return await started.then(() => "it started", (error: Error) => error.message);
+  };
+  try {
+    assert.match(await run("echo 'no namespaces for you' >&2; exit 1"), /level 2 did not start: no namespaces for you/);
+    assert.match(await run("sleep 60", { startMs: 200 }), /did not come up in time/);
+    assert.match(await run(undefined), /did not start/);
+    assert.deepEqual(await Array.fromAsync(Deno.readDir(folder)), []);
+  } finally {
+    Deno.env.set("PATH", path);
+    await Deno.remove(dir, { recursive: true });
+  }
 });

@@ -151,6 +151,42 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
   crash: { description: "Ends the server in the middle of the call", inputSchema: object(), run: () => Deno.exit(3) },
 };
 
+const read = async ({ file, times = 1 }: Message) => (await Deno.readTextFile(String(file))).repeat(Number(times));
+if (Deno.args.includes("--files")) {
+  tools.read_file = {
+    description: "Reads a file, as often as one likes",
+    inputSchema: object({ file: string, times: number }, ["file"]),
+    run: async (given) => text(await read(given)),
+  };
+  tools.complain = {
+    description: "Fails with what is in a file",
+    inputSchema: object({ file: string }, ["file"]),
+    run: async (given) => text(await read(given), { isError: true }),
+  };
+  tools.csv = {
+    description: "Gives a file as bytes",
+    inputSchema: object({ file: string }, ["file"]),
+    run: async (given) => ({
+      content: [{
+        type: "resource",
+        resource: {
+          uri: "file:///x",
+          mimeType: "text/csv",
+          blob: new TextEncoder().encode(await read(given)).toBase64(),
+        },
+      }],
+    }),
+  };
+  tools.last_words = {
+    description: "Dies with what is in a file on its lips",
+    inputSchema: object({ file: string }, ["file"]),
+    run: async (given) => {
+      await Deno.stderr.write(new TextEncoder().encode(await read(given)));
+      return Deno.exit(3);
+    },
+  };
+}
+
 /** The stateless protocol asks by its answer. */
 const modernAsk: Handler = (params) => {
   if (params.inputResponses) {

@@ -6,7 +6,7 @@ import { createNameFinder } from "../../src/vector/named.ts";
 import { readQuery } from "../../src/vector/query.ts";
 import { rank, scoreWords } from "../../src/vector/rank.ts";
 import { lexicalTerms, toolText } from "../../src/vector/tool_text.ts";
-import { splitWords, terms } from "../../src/vector/words.ts";
+import { splitWords, terms } from "../../src/model/words.ts";
 
 function tool(id: string, description = "", properties: JsonObject = {}): Tool {
   const [server, name] = id.split(":") as [string, string];

@@ -1,17 +1,23 @@
 import { z } from "../../../deps.ts";
 import type { Json } from "../../model/json.ts";
 import { textResult } from "../answer.ts";
-import { runCode } from "../code.ts";
-import { codeAnswer } from "../code_answer.ts";
+import { callsAs, runCode } from "../code.ts";
+import { codeAnswer, typesAnswer } from "../code_answer.ts";
+import { cacheKey } from "../code_cache.ts";
+import { chosenTools, typesFor } from "../code_types.ts";
 import { parseInput } from "../input.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
   code: z.string().min(1).max(256 * 1024),
+  intent: z.string().min(1).max(2_000).optional(),
   context: z.record(z.string(), z.unknown()).optional(),
   options: z.strictObject({
     timeout_ms: z.number().int().min(1).max(600_000).optional(),
     memory_mb: z.number().int().min(64).max(4_096).optional(),
+    tools: z.array(z.string().min(1).max(300)).max(50).optional(),
+    typecheck: z.boolean().optional(),
+    cache: z.boolean().optional(),
   }).optional(),
 });
 
@@ -25,23 +31,35 @@ export const executeCode: GatewayTool = {
       type: "object",
       properties: {
         code: { type: "string" },
+        intent: { type: "string", description: "What it is for: finds tools" },
         context: { type: "object", description: "Visible as `context`" },
-        options: { type: "object", description: "timeout_ms, memory_mb" },
+        options: { type: "object", description: "timeout_ms, memory_mb, tools, typecheck, cache" },
       },
       required: ["code"],
     },
   },
   label: () => "agentcards:execute_code",
   run: async (session, { input }, caller) => {
-    const { code, context = {}, options = {} } = parseInput(INPUT, input);
-    const outcome = await runCode(await session.sandbox(), session, { code, context: context as Json, deps: {} }, {
-      caller,
+    const { code, intent, context: given = {}, options = {} } = parseInput(INPUT, input);
+    const context = given as Json;
+    const chosen = await chosenTools(session, { intent, named: options.tools });
+    if (options.typecheck) {
+      const checker = await session.code.types();
+      const problems = await checker.check(await typesFor(session, code), caller.signal);
+      if (problems.length > 0) return { kind: "result", result: textResult(typesAnswer(problems, chosen), true) };
+    }
+    const key = options.cache ? await cacheKey(session, code, context) : undefined;
+    const before = key === undefined ? undefined : session.code.cache.find(key);
+    const outcome = before ?? await runCode(await session.code.sandbox(), session, { code, context, deps: {} }, {
+      signal: caller.signal,
+      call: callsAs(session, caller),
       limits: {
         ...options.timeout_ms !== undefined && { wallMs: options.timeout_ms },
         ...options.memory_mb !== undefined && { memoryMb: options.memory_mb },
       },
     });
-    const { json, isError } = await codeAnswer(outcome, session);
+    if (key !== undefined && !before) session.code.cache.keep(key, outcome);
+    const { json, isError } = await codeAnswer(outcome, session, { chosen, isCached: before !== undefined });
     return { kind: "result", result: textResult(json, isError) };
   },
 };

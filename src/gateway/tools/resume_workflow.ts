@@ -1,6 +1,6 @@
 import { textResult } from "../answer.ts";
-import { workflowAnswer } from "../workflow_answer.ts";
-import { ACTIONS, parseResume } from "../workflow_input.ts";
+import { resumeRequest } from "../intent.ts";
+import { ACTIONS } from "../workflow_input.ts";
 import type { GatewayTool } from "./tool.ts";
 
 /** Goes on with a run, decides what it waits for, or tells how it stands. */
@@ -8,13 +8,14 @@ export const resumeWorkflow: GatewayTool = {
   definition: {
     name: "resume_workflow",
     description:
-      "Tell how a workflow stands, or decide what it waits for. inject takes tasks; resolve takes task, outcome (done|retry|skip) and value for done.",
+      "Tell how a workflow stands, or decide what it waits for. inject takes tasks; replan takes requirement, what else you want; resolve takes task, outcome (done|retry|skip) and value for done.",
     inputSchema: {
       type: "object",
       properties: {
         workflow_id: { type: "string" },
         action: { type: "string", enum: [...ACTIONS] },
         tasks: { type: "array", items: { type: "object" } },
+        requirement: { type: "string" },
         task: { type: "string" },
         outcome: { type: "string" },
         value: {},
@@ -24,7 +25,6 @@ export const resumeWorkflow: GatewayTool = {
   },
   label: () => "agentcards:resume_workflow",
   run: async (session, { input }, caller) => {
-    const view = await session.workflows.resume(parseResume(input), { session, caller, by: "agent" });
-    return { kind: "result", result: textResult(JSON.stringify(await workflowAnswer(view, session))) };
+    return { kind: "result", result: textResult(JSON.stringify(await resumeRequest(session, input, caller))) };
   },
 };

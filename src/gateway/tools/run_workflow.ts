@@ -1,6 +1,5 @@
 import { textResult } from "../answer.ts";
-import { workflowAnswer } from "../workflow_answer.ts";
-import { parseRun } from "../workflow_input.ts";
+import { runRequest } from "../intent.ts";
 import type { GatewayTool } from "./tool.ts";
 
 /** Runs many tools as one: in parallel, journalled, and only the ends come back. */
@@ -13,18 +12,17 @@ export const runWorkflow: GatewayTool = {
       type: "object",
       properties: {
         tasks: { type: "array", items: { type: "object" } },
+        intent: { type: "string", description: "Instead of tasks: what you want, with all values; it is planned" },
         options: {
           type: "object",
           description: "pause: never|layer|effects, pause_after: [ids], return: [ids], timeout_ms, concurrency",
         },
       },
-      required: ["tasks"],
     },
     _meta: { "anthropic/alwaysLoad": true },
   },
   label: () => "agentcards:run_workflow",
   run: async (session, { input }, caller) => {
-    const view = await session.workflows.start({ ...parseRun(input), name: "" }, { session, caller, by: "agent" });
-    return { kind: "result", result: textResult(JSON.stringify(await workflowAnswer(view, session))) };
+    return { kind: "result", result: textResult(JSON.stringify(await runRequest(session, input, caller))) };
   },
 };

@@ -41,6 +41,7 @@ export const searchTools: GatewayTool = {
   label: () => "search_tools",
   run: async (session, { input }) => {
     const { query, limit = 8, server, detail = "signature" } = parseInput(INPUT, input);
+    session.notice.asked(query);
     const found = await findTools(session, { query, limit, ...server && { server } });
     return { kind: "result", result: textResult(render(found, detail)) };
   },
@@ -64,8 +65,12 @@ function render(found: Found, detail: Detail): string {
     shown.push(line);
   }
   const cutOff = lines.length - shown.length;
+  // One declaration for each server, so that the text as a whole can be used.
+  const text = detail === "types" && shown.every((line) => line.length < LINE_LENGTH)
+    ? [declarations(found.tools.slice(0, shown.length).map(({ tool }) => tool))]
+    : shown;
   return [
-    ...shown.length ? shown : [nothingFits(found)],
+    ...shown.length ? text : [nothingFits(found)],
     ...cutOff ? [`(${cutOff} more did not fit; ask with a smaller limit or a narrower query)`] : [],
     ...found.notes,
   ].join("\n");

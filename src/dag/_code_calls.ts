@@ -1,0 +1,205 @@
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Effect, Output } from "../model/tool.ts";
+import { callKey } from "./code_call.ts";
+import type { CallAnswer, Happening } from "./event.ts";
+import type { createGate } from "./_gate.ts";
+import { sentArguments } from "./_inputs.ts";
+import type { Node } from "./_nodes.ts";
+import type { Held } from "./pending.ts";
+import { createReplay } from "./_replay.ts";
+import type { CallFromCode, CallFromCodeOptions, RunPorts, TaskResult } from "./run_port.ts";
+import type { RunState } from "./run_state.ts";
+import type { CodeTask, ToolTask } from "./task.ts";
+
+export interface CodeCallsOptions {
+  readonly node: Node;
+  readonly task: CodeTask;
+  readonly attempt: number;
+  readonly state: RunState;
+  readonly ports: Pick<RunPorts, "callTool" | "toolFor" | "effectOf" | "isGuarded">;
+  readonly gate: ReturnType<typeof createGate>;
+  readonly held: Map<string, Held>;
+  /** Ends the code when aborted. */
+  readonly controller: AbortController;
+  readonly patienceMs: number | undefined;
+  emit(happening: Happening): Promise<void>;
+}
+
+/** The calls that the code of one task makes: each is in the journal, and is heard from there when the code runs again. */
+export interface CodeCalls {
+  readonly call: CallFromCode;
+  /** Ends the code, but not before what acts on the world has come to its end. */
+  stop(): void;
+  /** What became of the task, once its code has ended. */
+  settled(result: TaskResult): Promise<TaskResult>;
+}
+
+interface Made {
+  readonly number: number;
+  readonly key: string;
+  readonly asked: string;
+  readonly args: JsonObject;
+  readonly how: CallFromCodeOptions;
+}
+
+export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
+  const { node, task, attempt, state, ports, gate, held, controller, patienceMs, emit } = options;
+  const about = { task: node.id, attempt };
+  const before = state.tasks.get(node.id)?.calls;
+  const replay = createReplay(before?.values() ?? [], { onDiverged, ...patienceMs !== undefined && { patienceMs } });
+  const open = new Set<Promise<unknown>>();
+  let last = Math.max(0, ...before?.keys() ?? []);
+  let acting = 0;
+  let asking: Promise<unknown> = Promise.resolve();
+  /** Nothing new goes out. */
+  let isStopping = false;
+  let reason: { kind: "held" | "in_doubt"; error: string } | undefined;
+
+  function onDiverged(): void {
+    if (replay.hasActed()) return giveUp("in_doubt", "its code ran again and went another way than before");
+    replay.forget();
+  }
+
+  function giveUp(kind: "held" | "in_doubt", error: string): void {
+    reason ??= { kind, error };
+    stop();
+  }
+
+  function stop(): void {
+    isStopping = true;
+    if (acting === 0) controller.abort();
+  }
+
+  /** Code that is about to be stopped hears nothing more: an error could make it do something else. */
+  async function silence({ signal }: CallFromCodeOptions): Promise<never> {
+    await aborted(AbortSignal.any([signal, controller.signal]));
+    throw new AgentCardsError("RUN_STATE", "The run stops here");
+  }
+
+  async function call(asked: string, args: JsonObject, how: CallFromCodeOptions): Promise<Output> {
+    const key = callKey(asked, args);
+    const known = await replay.take(key);
+    if (known?.answer) return heard(known.answer);
+    if (isStopping) return await silence(how);
+    const made: Made = { number: known?.call ?? ++last, key, asked, args, how };
+    let tool: ToolTask;
+    try {
+      tool = await ports.toolFor(task, asked, args);
+    } catch (error) {
+      return refuse(made, messageOf(error));
+    }
+    const effect = ports.effectOf(tool);
+    let approval: string | undefined;
+    if (state.options.pause === "effects" || ports.isGuarded(tool)) {
+      const goOn = how.pause();
+      const signal = AbortSignal.any([how.signal, controller.signal]);
+      // One at a time: a human who sees many questions reads none.
+      const turn = asking.then(() => gate({ ...node, task: tool, effect }, args, signal));
+      asking = turn.catch(() => {});
+      const word = await turn.finally(goOn);
+      if (word.kind === "refused") return refuse(made, word.error);
+      if (word.kind === "held") {
+        giveUp("held", `${tool.tool} waits for a word`);
+        return await silence(how);
+      }
+      ({ approval } = word);
+    }
+    if (isStopping || controller.signal.aborted) return await silence(how);
+    return await perform(made, tool, { effect, approval });
+  }
+
+  /** What did not go out is heard again, too. */
+  function refuse({ number, key, asked }: Made, error: string): Output {
+    void emit({ kind: "called", ...about, call: number, tool: asked, key, effect: "read" });
+    return answer(number, 0, { kind: "error", error });
+  }
+
+  function answer(number: number, bytes: number, given: CallAnswer): Output {
+    void emit({ kind: "answered", ...about, call: number, bytes, answer: given });
+    return heard(given);
+  }
+
+  async function perform(made: Made, tool: ToolTask, { effect, approval }: Allowed): Promise<Output> {
+    const { number, key, args, how } = made;
+    const isActing = effect === "effectful";
+    if (isActing) acting++;
+    let isSent = false;
+    try {
+      const written = emit({
+        kind: "called",
+        ...about,
+        call: number,
+        tool: tool.tool,
+        key,
+        effect,
+        ...isActing && sentArguments(args),
+        ...approval !== undefined && { approval },
+      });
+      if (isActing) await written;
+      // What acts comes to its end, whatever becomes of the code that asked for it.
+      const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
+      const result = await ports.callTool(tool, args, { signal, isFromCode: true, onSent: () => isSent = true });
+      if (result.ok) return answer(number, result.bytes, { kind: "output", output: result.output });
+      if (result.kind === "question") {
+        void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
+        held.set(node.id, { reason: "question", task: node.id, tool: tool.tool, arguments: args, why: result.error });
+        giveUp("held", result.error);
+        return await silence(how);
+      }
+      if (!signal.aborted) return answer(number, 0, { kind: "error", error: result.error });
+      // Cut off by the run itself. One that acts and had gone out has no answer: nobody knows whether it happened.
+      if (!isActing || !isSent) {
+        void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
+      }
+      return await silence(how);
+    } finally {
+      if (isActing) acting--;
+      if (isStopping && acting === 0) controller.abort();
+    }
+  }
+
+  return {
+    call(asked, args, how) {
+      const made = call(asked, args, how);
+      open.add(made);
+      const close = () => open.delete(made);
+      made.then(close, close);
+      return made;
+    },
+    stop,
+    async settled(result) {
+      const wasStopped = isStopping;
+      isStopping = true;
+      replay.end();
+      while (open.size > 0) await Promise.allSettled(open);
+      if (reason) return { ok: false, ...reason };
+      if (result.ok || !wasStopped) return missed(result) ?? result;
+      return { ok: false, kind: "held", error: "the run stopped" };
+    },
+  };
+
+  /** Code that comes to its own end without calling again what acted before has gone another way. */
+  function missed(result: TaskResult): TaskResult | undefined {
+    const isCutOff = controller.signal.aborted || (!result.ok && result.isCutOff === true);
+    const missing = isCutOff ? undefined : replay.missing();
+    if (!missing) return undefined;
+    const error = `its code ran again and did not call ${missing.tool}, as it had done before`;
+    return { ok: false, kind: "in_doubt", error };
+  }
+}
+
+interface Allowed {
+  readonly effect: Effect;
+  readonly approval: string | undefined;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+function heard(answer: CallAnswer): Output {
+  if (answer.kind === "output") return answer.output;
+  throw new AgentCardsError("TOOL_FAILED", answer.kind === "error" ? answer.error : "It was given up");
+}

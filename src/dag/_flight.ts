@@ -1,0 +1,37 @@
+import type { JsonObject } from "../model/json.ts";
+import type { CodeCalls } from "./_code_calls.ts";
+import type { TaskResult } from "./run_port.ts";
+import type { Task } from "./task.ts";
+
+export type StopKind = "abort" | "timeout" | "hold" | "leave";
+
+/** Whether what acts on the world may come to its end. */
+export function isGentle(kind: StopKind): boolean {
+  return kind === "hold" || kind === "leave";
+}
+
+export function timeOf({ timeout_ms }: Task): { timeoutMs?: number } {
+  return timeout_ms === undefined ? {} : { timeoutMs: timeout_ms };
+}
+
+export interface Flight {
+  readonly controller: AbortController;
+  /** Whether the call has gone out. */
+  isSent: boolean;
+  /** What its code calls. */
+  calls?: CodeCalls;
+}
+
+export interface CodeStart {
+  readonly flight: Flight;
+  readonly attempt: number;
+  readonly input: JsonObject;
+}
+
+export interface Ended {
+  readonly attempt: number;
+  readonly ms: number;
+  readonly result: TaskResult;
+  readonly flight: Flight;
+  readonly input: JsonObject;
+}

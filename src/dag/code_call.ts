@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import { canonicalJson, type Json, type JsonObject } from "../model/json.ts";
+import type { Effect } from "../model/tool.ts";
+import type { CallAnswer, CallHappening } from "./event.ts";
+
+/** A call that the code of a task made, as the journal has it. */
+export interface CodeCall {
+  readonly call: number;
+  readonly tool: string;
+  readonly key: string;
+  readonly effect: Effect;
+  readonly arguments?: JsonObject;
+  /** When it was made and answered, as places in the journal. */
+  readonly made: number;
+  readonly answered?: number;
+  readonly answer?: CallAnswer;
+  readonly bytes: number;
+}
+
+/** The same for the same call, whenever it is made. */
+export function callKey(asked: string, args: JsonObject): string {
+  return createHash("sha256").update(canonicalJson([asked, args])).digest("base64url");
+}
+
+/** Takes in what happened to a call. The map is the fold's own and changes in place: code may make thousands of calls. */
+export function noteCall(
+  calls: ReadonlyMap<number, CodeCall> | undefined,
+  event: CallHappening & { readonly seq: number },
+): ReadonlyMap<number, CodeCall> {
+  const noted = (calls ?? new Map()) as Map<number, CodeCall>;
+  if (event.kind === "called") {
+    const { call, tool, key, effect, arguments: args, seq } = event;
+    noted.set(call, { call, tool, key, effect, ...args && { arguments: args }, made: seq, bytes: 0 });
+    return noted;
+  }
+  const before = noted.get(event.call);
+  if (event.answer.kind === "none") noted.delete(event.call);
+  else if (before) {
+    noted.set(event.call, { ...before, answered: event.seq, answer: event.answer, bytes: event.bytes });
+  }
+  return noted;
+}
+
+/** What code has done to the world so far. */
+export function effectsOf(calls: ReadonlyMap<number, CodeCall> | undefined): CodeCall[] {
+  return [...calls?.values() ?? []].filter(({ effect }) => effect === "effectful");
+}
+
+export function hasActed(calls: ReadonlyMap<number, CodeCall> | undefined): boolean {
+  return effectsOf(calls).length > 0;
+}
+
+/** What may or may not have happened. */
+export function openEffects(calls: ReadonlyMap<number, CodeCall> | undefined): CodeCall[] {
+  return effectsOf(calls).filter(({ answer }) => !answer);
+}
+
+/** Tasks as JSON, and back. */
+export function callsAsJson<T extends { calls?: ReadonlyMap<number, CodeCall> }>(task: T): Json {
+  return (task.calls ? { ...task, calls: [...task.calls.values()] } : task) as unknown as Json;
+}
+
+export function callsOf<T extends { calls?: ReadonlyMap<number, CodeCall> }>(task: T): T {
+  const calls = task.calls as unknown as CodeCall[] | undefined;
+  return calls ? { ...task, calls: new Map(calls.map((call) => [call.call, call])) } : task;
+}

@@ -1,0 +1,72 @@
+import type { JsonObject } from "../model/json.ts";
+import type { Output } from "../model/tool.ts";
+import type { CodeCall } from "./code_call.ts";
+import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, TaskStatus } from "./event.ts";
+import type { Task } from "./task.ts";
+
+/** How one task stands. */
+export interface TaskState {
+  readonly id: string;
+  readonly status: TaskStatus | "waiting" | "running";
+  readonly attempt: number;
+  readonly began?: number;
+  readonly ms: number;
+  readonly bytes: number;
+  readonly effectful?: boolean;
+  /** The arguments of a call that acts on the world, as they went out; kept until it has an end. */
+  readonly sent?: JsonObject;
+  readonly output?: Output;
+  readonly error?: string;
+  /** What its code has called so far, by number; kept until the task has an end. */
+  readonly calls?: ReadonlyMap<number, CodeCall>;
+  readonly isCode?: boolean;
+  /** The number of the call that may or may not have happened. */
+  readonly doubt?: number;
+}
+
+/** An approval that was given and not used yet. */
+export interface Approval {
+  readonly hash: string;
+  readonly expires: number;
+}
+
+/** What a run has gathered so far, in the words of those who watch it. */
+export interface WorkflowState {
+  readonly messages: readonly { readonly at: number; readonly text: string }[];
+  readonly tasks: readonly { readonly id: string; readonly status: TaskStatus; readonly at: number }[];
+  readonly decisions: readonly { readonly at: number; readonly by: DecidedBy; readonly decision: Decision }[];
+  /** What code tasks left for the rest of the run, later ones over earlier ones. */
+  readonly context: JsonObject;
+}
+
+/** A run as its journal tells it. */
+export interface RunState {
+  readonly status: RunStatus;
+  readonly plan: readonly Task[];
+  readonly options: RunOptions;
+  readonly tasks: ReadonlyMap<string, TaskState>;
+  readonly workflow: WorkflowState;
+  readonly pending?: Pending;
+  /** By what exactly was approved. */
+  readonly approvals: ReadonlyMap<string, Approval>;
+  /** What a human did not allow, by what exactly it was. */
+  readonly refused: ReadonlySet<string>;
+  /** Tasks that were let go although they act on the world, or that a pause was taken after. */
+  readonly released: ReadonlySet<string>;
+  readonly passed: ReadonlySet<string>;
+  /** How many layers may run where a run stops after each. */
+  readonly layers: number;
+  readonly error?: string;
+  readonly seq: number;
+  readonly began: number;
+  readonly last: number;
+  /** Milliseconds it really ran until it last came to rest, pauses left out. */
+  readonly activeMs: number;
+  /** When it last began to run; 0 while it rests. */
+  readonly runningSince: number;
+}
+
+/** How long a run has really run until now, or until it came to rest. */
+export function ranMs({ activeMs, runningSince, status, last }: RunState, now = last): number {
+  return activeMs + (status === "running" && runningSince > 0 ? Math.max(0, now - runningSince) : 0);
+}

@@ -1,0 +1,239 @@
+import type { Database } from "../db/database.ts";
+import { type Experience, openExperience } from "../graphrag/experience.ts";
+import { callName, type Foreseen } from "../graphrag/foresight.ts";
+import { isPlainKey, leavesOf, type Remembered } from "../graphrag/recipe.ts";
+import { COUNTED_ON, isSure, LIKELY_ARGUMENTS } from "../graphrag/rule.ts";
+import { createLearningStore } from "../graphrag/store.ts";
+import { messageOf } from "../model/errors.ts";
+import { canonicalJson, isObject, type JsonObject } from "../model/json.ts";
+import { type Tool, toolId } from "../model/tool.ts";
+import { terms } from "../model/words.ts";
+import { effectOf } from "../policy/effects.ts";
+import { log } from "../telemetry/log.ts";
+import type { Redactor } from "../telemetry/redact.ts";
+import { type AheadAccount, type AheadCalls, createAccount, createAheadCalls } from "./ahead.ts";
+import { valueOf } from "./answer.ts";
+import type { Notice, NoticedCall } from "./notice.ts";
+import type { Session } from "./session.ts";
+
+/** What an engine learns from everything that goes through it. */
+export interface Learning {
+  watch(session: Session): Notice;
+  /** Takes notice of a run that came to its end: which of its tasks fed which. */
+  ran(session: Session, tasks: readonly RanTask[]): void;
+  /** Everything that was learned where a session is. */
+  experienceOf(session: Session): Promise<Experience>;
+  /** What was kept under a name. */
+  state(name: string): Promise<unknown>;
+  keep(name: string, value: unknown): Promise<void>;
+  account(): Promise<AheadAccount>;
+  flush(): Promise<void>;
+}
+
+/** A task of a run, with where its arguments came from. */
+export interface RanTask {
+  readonly tool: string;
+  readonly ok: boolean;
+  readonly after: readonly string[];
+  readonly flows: readonly { readonly from: string; readonly path: string; readonly to: string }[];
+}
+
+export interface LearningOptions {
+  readonly database: Promise<Database | undefined>;
+  readonly redactor: Redactor;
+}
+
+/** Calls are looked at together when the answers have gone out, so that learning is on nobody's way. */
+const LATER_MS = 15;
+const MOST_AT_ONCE = 50;
+/** After so long a rest, or so many calls, what comes next belongs to something else. */
+const REST_MS = 15 * 60_000;
+const LONGEST_TRAIL = 200;
+/** So many calls are remembered with what they were given and gave. */
+const REMEMBERED = 8;
+/** What is longer is not looked at: a call like it will not come again. */
+const LONGEST_ARGUMENTS = 20_000;
+const LONGEST_REQUEST = 2_000;
+/** Arguments that are called so are nobody's to remember. */
+const SECRET =
+  /passw(or)?d|secret|token|api.?key|authori[sz]ation|credential|private.?key|cookie|session.?id|\bpin\b|otp/i;
+
+interface Trail {
+  request: Set<string>;
+  steps: Remembered[];
+  at: number;
+}
+
+export function createLearning({ database, redactor }: LearningOptions): Learning {
+  const store = createLearningStore(database);
+  const account = createAccount((kept) => store.state("speculation", kept));
+  const ahead = new Set<AheadCalls>();
+  const scopes = new Map<string, Promise<Experience>>();
+  let states: Promise<Record<string, unknown>> | undefined;
+  let counted: Promise<AheadAccount> | undefined;
+
+  const experienceOf = (session: Session): Promise<Experience> =>
+    scopes.getOrInsertComputed(scopeOf(session), () => {
+      const opening = openExperience(store, scopeOf(session));
+      // Whoever asks next tries again.
+      opening.catch(() => scopes.delete(scopeOf(session)));
+      return opening;
+    });
+
+  const readStates = () => states ??= store.states();
+
+  /** What calls made ahead came to, in this engine and those before it. */
+  const openAccount = () =>
+    counted ??= (async () => {
+      account.restore((await readStates()).speculation);
+      for (const { tool, ms } of await store.durations()) account.durations.getOrInsert(tool, ms);
+      return account;
+    })();
+
+  function watch(session: Session): Notice {
+    const calls = createAheadCalls(session, account);
+    ahead.add(calls);
+    const trail: Trail = { request: new Set(), steps: [], at: 0 };
+    let waiting: NoticedCall[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isClosed = false;
+    /** Calls that act and are under way: what is read from their server meanwhile may be old already. */
+    const acting = new Map<string, number>();
+    const effects = new WeakMap<Tool, boolean>();
+    const soon = (work: Promise<unknown>) =>
+      work.catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+    void soon(experienceOf(session));
+
+    async function learn(): Promise<void> {
+      timer = undefined;
+      const noticed = waiting;
+      waiting = [];
+      const experience = await experienceOf(session);
+      await openAccount();
+      for (const call of noticed) {
+        const step = stepOf(call, redactor);
+        if (!step) continue;
+        if (performance.now() - trail.at > REST_MS || trail.steps.length >= LONGEST_TRAIL) {
+          [trail.steps, trail.request] = [[], new Set()];
+        }
+        trail.at = performance.now();
+        const ok = isOk(call);
+        experience.learn(trail, step, { ok, acts: acts(call.server, call.request) });
+        if (!ok) continue;
+        trail.steps.push(step);
+        const old = trail.steps.length - REMEMBERED - 1;
+        if (old >= 0) trail.steps[old] = { tool: trail.steps[old]!.tool, call: trail.steps[old]!.call, arguments: {} };
+      }
+      // A tool that is sure to come next makes up for arguments that are not quite.
+      const [next] = experience.habits.predict(trail, 1);
+      const sure = next && isSure(next) ? next.tool : undefined;
+      make(
+        experience.foresight.foresee(trail.steps).map((one) =>
+          one.tool === sure && one.bound >= LIKELY_ARGUMENTS ? { ...one, bound: Math.max(one.bound, COUNTED_ON) } : one
+        ),
+      );
+    }
+
+    function make(foreseen: readonly Foreseen[]): void {
+      if (isClosed) return;
+      calls.make(foreseen.filter(({ tool }) => !acting.has(tool.slice(0, tool.indexOf(":")))));
+    }
+
+    function acts(server: string, request: Record<string, unknown>): boolean {
+      const tool = session.inMemory(server, String(request.name));
+      if (!tool) return true;
+      const known = effects.get(tool) ?? effectOf(session.config.policy, tool) !== "read";
+      effects.set(tool, known);
+      return known;
+    }
+
+    function dropAll(server: string): void {
+      for (const one of ahead) one.drop(server);
+    }
+
+    return {
+      ahead(server, request, isActing) {
+        if (!isActing && !acts(server, request)) return calls.take(server, request);
+        acting.set(server, (acting.get(server) ?? 0) + 1);
+        dropAll(server);
+        return undefined;
+      },
+      called(call) {
+        const { server, request } = call;
+        if (call.isActing || acts(server, request)) {
+          const left = (acting.get(server) ?? 1) - 1;
+          if (left > 0) acting.set(server, left);
+          else acting.delete(server);
+          dropAll(server);
+        }
+        account.note(toolId(server, String(request.name)), call.ms);
+        if (call.isPart || isClosed || waiting.length >= MOST_AT_ONCE) return;
+        waiting.push(call);
+        timer ??= setTimeout(() => void soon(learn()), LATER_MS);
+      },
+      asked(request) {
+        const said = redactor.redact(request.slice(0, LONGEST_REQUEST));
+        trail.request = new Set(terms(session.privacy?.hide(said, "agentcards") ?? said));
+      },
+      expect(expected) {
+        const named = expected.flatMap((one) => {
+          const call = callName(one.tool, one.arguments);
+          return call === undefined ? [] : [{ ...one, call }];
+        });
+        void soon(openAccount().then(() => make(named)));
+      },
+      close() {
+        isClosed = true;
+        clearTimeout(timer);
+        if (waiting.length > 0) void soon(learn());
+        calls.close();
+        ahead.delete(calls);
+      },
+    };
+  }
+
+  return {
+    watch,
+    experienceOf,
+    ran(session, tasks) {
+      experienceOf(session).then((experience) => {
+        for (const { tool, ok, after, flows } of tasks) {
+          for (const source of after) experience.follow(source, tool, { ok });
+          for (const { from, path, to } of flows) experience.follow(from, tool, { ok, path: `${path} → ${to}` });
+        }
+      }).catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+    },
+    state: async (name) => (await readStates())[name],
+    async keep(name, value) {
+      (await readStates())[name] = value;
+      store.state(name, value);
+    },
+    account: openAccount,
+    flush() {
+      if (counted) account.keep();
+      return store.flush();
+    },
+  };
+}
+
+/** What is learned belongs to the user, or to a project whose own servers it may be about; hidden values stay apart. */
+function scopeOf({ loaded, config }: Session): string {
+  const project = loaded.project?.trusted ? loaded.project.path : "";
+  return config.policy.pii === "tokenize" ? `${project} hidden` : project;
+}
+
+function isOk({ reply }: NoticedCall): boolean {
+  return reply?.kind === "large" ? !reply.large.isError : reply?.kind === "result" && reply.result.isError !== true;
+}
+
+/** A call as it is remembered; not one that carries a secret, or that nobody could keep. */
+function stepOf({ server, request, reply }: NoticedCall, redactor: Redactor): Remembered | undefined {
+  const tool = toolId(server, String(request.name));
+  const args = isObject(request.arguments) ? request.arguments as JsonObject : {};
+  const text = canonicalJson(args);
+  const names = Object.keys(args);
+  if (text.length > LONGEST_ARGUMENTS || names.some((name) => !isPlainKey(name) || SECRET.test(name))) return undefined;
+  if (redactor.redact(text) !== text || !text.isWellFormed()) return undefined;
+  const leaves = reply?.kind === "result" ? leavesOf(valueOf(reply.result)) : [];
+  return { tool, call: callName(tool, args) ?? "", arguments: args, leaves };
+}

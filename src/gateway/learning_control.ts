@@ -1,0 +1,119 @@
+import type { Dependency } from "../graphrag/dependency.ts";
+import type { Neighbour } from "../graphrag/graph.ts";
+import { feeds } from "../dag/feeds.ts";
+import { sketchOf } from "../dag/sketch.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { nearest, oneLine } from "../model/text.ts";
+import { splitToolId, toolId } from "../model/tool.ts";
+import type { AheadCounts } from "./ahead.ts";
+import type { Method } from "./control.ts";
+import { resolveTool } from "./execute.ts";
+import { knownTools } from "./search.ts";
+import { type Template, templateOf } from "./templates.ts";
+
+/** How calls made ahead did. */
+export interface SpeculationReport extends AheadCounts {
+  readonly enabled: boolean;
+  /** Of the calls made ahead, the share that was asked for. */
+  readonly precision: number | null;
+  /** Of all calls, the share that was answered by one made ahead. */
+  readonly hit_rate: number | null;
+  /** Of the time of all calls, the share that was for nothing. */
+  readonly waste: number | null;
+}
+
+/** What is known of one tool, or of all. */
+export interface GraphReport {
+  readonly tools: number;
+  readonly edges: number;
+  readonly tool?: string;
+  readonly neighbours?: readonly Neighbour[];
+  /** What its schemas promise, whether it was seen or not. */
+  readonly promised?: readonly { readonly tool: string; readonly path: string; readonly parameter: string }[];
+  readonly path?: readonly string[] | null;
+  readonly dot?: string;
+}
+
+const SHOWN_PROMISES = 20;
+
+/** What the command line can ask about what was learned. */
+export const LEARNING_METHODS: readonly [string, Method][] = [
+  ["speculation", async ({ gateway, session }): Promise<SpeculationReport> => {
+    const { counts } = await gateway.learning.account();
+    return reportOf(counts, (await session).config.policy.speculate.enabled);
+  }],
+  ["graph", async ({ gateway, session }, { tool, to, dot }): Promise<GraphReport> => {
+    const open = await session;
+    const { dependencies } = await gateway.learning.experienceOf(open);
+    const graph = await graphOf(dependencies.all());
+    const size = { tools: graph.tools, edges: graph.edges };
+    if (dot === true) return { ...size, dot: graph.dot() };
+    if (typeof tool !== "string") return size;
+    const full = async (asked: string) => {
+      const { server, name } = await resolveTool(open, asked);
+      return toolId(server, name);
+    };
+    const id = await full(tool);
+    if (typeof to === "string") return { ...size, tool: id, path: graph.path(id, await full(to)) ?? null };
+    const { tools } = await knownTools(open);
+    const own = tools.find((one) => one.id === id);
+    const promised = own === undefined
+      ? []
+      : tools.filter((one) => one.id !== id).flatMap((other) =>
+        feeds(sketchOf(own), sketchOf(other)).map((flow) => ({ tool: other.id, ...flow }))
+      ).slice(0, SHOWN_PROMISES);
+    return { ...size, tool: id, neighbours: graph.neighbours(id), promised };
+  }],
+  ["templates", ({ gateway }): Promise<readonly Template[]> => gateway.templates.all()],
+  ["template_save", async ({ gateway, session }, { run, name, description, chosen }): Promise<Template> => {
+    const { journal } = (await session).workflows;
+    const row = await journal.find(String(run));
+    if (!row) throw new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(String(run), 80)}"`);
+    const { state } = await journal.open(row.id);
+    if (state.status !== "completed") {
+      throw new AgentCardsError("RUN_STATE", `${row.id} is ${state.status}; only a workflow that succeeded is saved`);
+    }
+    const about = typeof description === "string" && description !== ""
+      ? description
+      : row.name || describedBy(state.plan);
+    const template = templateOf(String(name), {
+      description: oneLine(about, 300),
+      tasks: state.plan,
+      ...state.options.pause && { pause: state.options.pause },
+      chosen: Array.isArray(chosen) ? chosen.map(String) : [],
+    });
+    await gateway.templates.save(template);
+    return template;
+  }],
+  ["template_remove", async ({ gateway }, { name }) => {
+    if (await gateway.templates.remove(String(name))) return { removed: name };
+    const near = nearest(String(name), (await gateway.templates.all()).map((one) => one.name));
+    throw new AgentCardsError("TOOL_UNKNOWN", `There is no saved workflow "${oneLine(String(name), 80)}"`, {
+      hint: near.length ? `Nearest: ${near.join(", ")}.` : "None is saved.",
+    });
+  }],
+];
+
+/** The graph library is loaded by whoever looks at the graph, nobody else. */
+async function graphOf(dependencies: readonly Dependency[]) {
+  const { buildGraph }: typeof import("../graphrag/graph.ts") = await import("../graphrag/graph.ts" as string);
+  return buildGraph(dependencies);
+}
+
+function describedBy(plan: Template["tasks"]): string {
+  return plan.map((task) => task.type === "tool" ? splitToolId(task.tool).name.replace(/[_-]/g, " ") : "code").join(
+    ", then ",
+  );
+}
+
+/** Counts with what they come to. */
+export function reportOf(counts: AheadCounts, enabled: boolean): SpeculationReport {
+  const share = (part: number, whole: number) => whole === 0 ? null : part / whole;
+  return {
+    ...counts,
+    enabled,
+    precision: share(counts.used, counts.used + counts.unused),
+    hit_rate: share(counts.used, counts.calls),
+    waste: share(counts.wasted_ms, counts.calls_ms + counts.wasted_ms),
+  };
+}

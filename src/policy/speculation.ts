@@ -1,0 +1,44 @@
+import type { Config } from "../config/schema.ts";
+import { isObject } from "../model/json.ts";
+import { matchesPattern } from "../model/pattern.ts";
+import type { Tool } from "../model/tool.ts";
+import { splitWords } from "../model/words.ts";
+import { effectOf } from "./effects.ts";
+import { judge } from "./rules.ts";
+
+/** Not even where somebody says that it only reads. */
+const DANGEROUS = new Set(
+  ("delete remove drop destroy purge wipe deploy release publish pay payment payments purchase buy checkout charge refund " +
+    "send email mail sms notify transfer withdraw execute exec shell bash eval sudo kill shutdown").split(" "),
+);
+
+/** Without an annotation or the configuration's word, only a name that begins so is believed. */
+const READS_PLAINLY = /^([Gg]et|[Ll]ist|[Rr]ead|[Ss]earch|[Ff]ind|[Dd]escribe|[Ss]how|[Rr]etrieve)(?![a-z])/;
+const JOINED = /(^|[_-])(and|or|then)([_-]|$)|[a-z](And|Or|Then)[A-Z]/;
+/** What is given to be executed may do anything, whatever its tool is called. */
+const EXECUTED = /^(sql|soql|code|script|command|cmd|expression|javascript|statement|program|query_?body)$/i;
+
+function isPlainReader({ id, name, annotations, inputSchema }: SpeculatedTool, policy: Config["policy"]): boolean {
+  const parameters = isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : [];
+  if (parameters.some((parameter) => EXECUTED.test(parameter))) return false;
+  const isSaid = annotations?.readOnlyHint === true ||
+    Object.entries(policy.effects).some(([pattern, effect]) => effect === "read" && matchesPattern(pattern, id));
+  return isSaid || (READS_PLAINLY.test(name) && !JOINED.test(name));
+}
+
+type SpeculatedTool = Pick<Tool, "id" | "name" | "annotations" | "inputSchema">;
+
+/** Whether a call of a tool may be made before anybody asked for it: it only reads, and nothing at all speaks against it. */
+export function maySpeculate(policy: Config["policy"], tool: SpeculatedTool): boolean {
+  const { speculate } = policy;
+  return speculate.enabled && effectOf(policy, tool) === "read" && isPlainReader(tool, policy) &&
+    tool.annotations?.destructiveHint !== true &&
+    judge(policy, tool.id).kind === "allow" && !speculate.deny.some((pattern) => matchesPattern(pattern, tool.id)) &&
+    !splitWords(tool.name).some((word) => DANGEROUS.has(word.toLowerCase()));
+}
+
+/** What one call costs, as the configuration has it; of several patterns that fit, the longest counts. */
+export function costOf({ speculate }: Pick<Config["policy"], "speculate">, id: string): number {
+  const fitting = Object.entries(speculate.costs).filter(([pattern]) => matchesPattern(pattern, id));
+  return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0;
+}
