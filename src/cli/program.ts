@@ -67,8 +67,14 @@ function createProgram(done: (code: number) => void): Command {
     .description("be the MCP server on stdin and stdout (this goes into your client)")
     .option("--stdio", "the default")
     .option("--standalone", "run the engine in this process")
-    .action(async ({ standalone }) => {
-      if (standalone) {
+    .option("--http", "be it over HTTP on this machine's own address instead")
+    .option("--port <number>", "with --http: where to listen; 0 takes any", port, 7420)
+    .option("--json", "with --http: print where it listens as one JSON object")
+    .action(async ({ standalone, http, port, json }) => {
+      if (http) {
+        const { serveOverHttp } = await load<typeof import("./serve_http.ts")>("./serve_http.ts");
+        done(await serveOverHttp({ port, standalone, json }, terminal));
+      } else if (standalone) {
         done(
           await (await load<typeof import("./standalone.ts")>("./standalone.ts"))
             .serveStandalone(),
@@ -273,4 +279,10 @@ function positive(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
   throw new InvalidArgumentError("must be a positive whole number");
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value < 65_536) return value;
+  throw new InvalidArgumentError("must be a port, 0 to 65535");
 }

@@ -14,6 +14,8 @@ export interface Home {
   readonly models: string;
   /** Makes the tokens that stand for personal data. */
   readonly piiKey: string;
+  /** What clients that come over HTTP must know. */
+  readonly httpToken: string;
   /** What can be made anew at any time. */
   readonly cache: string;
   readonly backups: string;
@@ -41,6 +43,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     results: `${dir}/results`,
     models: `${dir}/models`,
     piiKey: `${dir}/pii.key`,
+    httpToken: `${dir}/http.token`,
     cache: `${dir}/cache`,
     backups: `${dir}/backups`,
   });

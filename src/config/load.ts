@@ -46,10 +46,10 @@ export function requireServer(config: Config, name: string): ServerConfig {
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
-  if (project.engine || project.embeddings) {
+  if (project.engine || project.embeddings || project.expose) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${path}: engine and embeddings belong into the global file`,
+      `Cannot use ${path}: engine, embeddings and expose belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },
@@ -60,8 +60,17 @@ function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
     const name = key as keyof typeof limits;
     limits[name] = Math.min(limits[name], value);
   }
+  const all = { ...servers(global, "global"), ...servers(project, "project") };
+  const expose = { ...DEFAULTS.expose, ...defined(global.expose) };
+  const enabled = Object.values(all).filter(({ disabled }) => !disabled);
+  if (expose.prefix === "none" && enabled.length > 1) {
+    throw new AgentCardsError("CONFIG_INVALID", "expose.prefix: none is for a single server: names would collide", {
+      hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
+    });
+  }
   return {
-    servers: { ...servers(global, "global"), ...servers(project, "project") },
+    servers: all,
+    expose,
     engine: { ...DEFAULTS.engine, ...defined(global.engine) },
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
     sandbox: { minimum_level: Math.max(global.sandbox?.minimum_level ?? 0, project.sandbox?.minimum_level ?? 0) },

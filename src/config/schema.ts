@@ -74,6 +74,14 @@ export const fileSchema = z.strictObject({
     /** Where other models are fetched from. */
     hub: z.url({ protocol: /^https?$/, error: "must be a URL" }).transform((url) => url.replace(/\/+$/, "")).optional(),
   }).optional(),
+  expose: z.strictObject({
+    /** What a client sees: our few tools, or every tool of every server. */
+    tools: z.enum(["meta", "direct"]).optional(),
+    /** Whether names begin with their server's; `none` is for a single server. */
+    prefix: z.enum(["server", "none"]).optional(),
+    /** Whether servers' resources and prompts are passed on. */
+    resources: z.boolean().optional(),
+  }).optional(),
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
   policy: z.strictObject({
     /** Tools that may not be called at all. */
@@ -139,6 +147,7 @@ export interface Config {
     }
   >;
   readonly embeddings: Readonly<{ model: string; hub: string }>;
+  readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
   readonly policy: Readonly<{
     deny: readonly string[];
@@ -175,6 +184,7 @@ export interface Limits {
 export const DEFAULTS = {
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
+  expose: { tools: "meta", prefix: "server", resources: true },
   sandbox: { minimum_level: 0 },
   policy: {
     deny: [],

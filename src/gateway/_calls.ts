@@ -1,115 +1,146 @@
-import { AgentCardsError, describe } from "../model/errors.ts";
+import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { debug } from "../telemetry/log.ts";
 import { shapeOf } from "../telemetry/redact.ts";
-import { textResult, type ToolResult } from "./answer.ts";
-import type { Caller } from "./caller.ts";
-import type { Outcome } from "./execute.ts";
-import { SERVER_INFO } from "./mcp_server.ts";
+import { textResult } from "./answer.ts";
+import { type Caller, takes } from "./caller.ts";
+import { type Work, workFor } from "./_client_work.ts";
+import { isLoggedAt } from "./log_level.ts";
 import { createParking } from "./_parking.ts";
-import { TOOLS } from "./tools/all.ts";
-import type { GatewayCall, GatewayTool } from "./tools/tool.ts";
+import type { Answer } from "./relay.ts";
+import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./_wire_form.ts";
 import type { WorkSession } from "./workflows.ts";
 
 type Message = Record<string, unknown>;
 
 export interface CallsOptions {
   readonly session: Promise<WorkSession>;
-  send(message: Message): void;
+  /** `related`: the id of the request that a message belongs to. */
+  send(message: Message, related?: unknown): void;
   /** Writes a response that is JSON already; the id stands at its beginning. */
   sendRaw(id: unknown, frame: string | Uint8Array): void;
 }
 
-const META = "io.modelcontextprotocol/";
-const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
+const INTERNAL_ERROR = -32603;
+/** What the one who asked has to mend. */
+const WRONG: ReadonlySet<string> = new Set(["INPUT_INVALID", "STATE_UNKNOWN", "TOOL_DENIED", "TOOL_UNKNOWN"]);
 
-/** The `tools/call` requests of one client: started, cancelled, questioned, answered. */
+/** The requests of one client that go to servers: started, cancelled, questioned, answered. */
 export function createCalls({ session, send, sendRaw }: CallsOptions) {
   const running = new Map<unknown, AbortController>();
   const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   const parking = createParking();
-  let capabilities: unknown;
+  let capabilities: Message | undefined;
+  let logLevel: string | undefined;
   let opened: WorkSession | undefined;
   session.then((open) => opened = open, () => {});
 
   /** Asks a client that takes requests from us. */
-  function askDirectly(request: { method: string; params: Message }, signal: AbortSignal): Promise<Message> {
+  function askDirectly(related: unknown, request: { method: string; params: Message }, signal: AbortSignal) {
     // Never the same twice, in no engine: an answer must not find another question.
     const id = `agentcards-${crypto.randomUUID()}`;
     const waiter = Promise.withResolvers<Message>();
     asked.set(id, waiter);
     signal.addEventListener("abort", () => {
       if (!asked.delete(id)) return;
-      send({ method: "notifications/cancelled", params: { requestId: id } });
+      send({ method: "notifications/cancelled", params: { requestId: id } }, related);
       waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
     });
-    send({ id, ...request });
+    send({ id, ...request }, related);
     return waiter.promise;
   }
 
   async function run(message: Message, controller: AbortController): Promise<void> {
-    const { id } = message;
+    const { id, method } = message;
     const began = performance.now();
     const params = isObject(message.params) ? message.params : {};
-    const tool = byName.get(params.name as string);
-    const input = params.arguments ?? {};
     const meta = isObject(params._meta) ? params._meta : {};
     const isModern = `${META}protocolVersion` in meta;
-    const call: GatewayCall = { input: input as Message, ...callExtras(params, meta) };
-    let outcome: Outcome;
+    let work: Work | undefined;
+    let outcome: Answer;
     try {
-      if (!tool) throw unknownTool(params.name);
-      if (!isObject(input)) throw new AgentCardsError("INPUT_INVALID", "arguments must be an object");
       const open = opened ?? await session;
+      const call = method === "tools/call" ? params : { method, ...params };
+      const state = isModern ? await parking.unseal(call) : params.requestState;
+      work = workFor(open, method as string, { ...params, requestState: state }, meta);
+      const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
+      const level = isModern ? meta[`${META}logLevel`] : logLevel;
       const start = (ask: Caller["ask"]) => {
         const caller: Caller = {
           signal: controller.signal,
           ...isModern && { takesQuestions: true },
-          ...ask && { ask },
+          ...client && { capabilities: client },
+          ...ask && { request: ask },
+          ...ask && takesElicitation(client) && { ask: only(client!, ask) },
           ...meta.progressToken !== undefined && {
             progress: (progress) =>
-              send({ method: "notifications/progress", params: { ...progress, progressToken: meta.progressToken } }),
+              send(
+                { method: "notifications/progress", params: { ...progress, progressToken: meta.progressToken } },
+                id,
+              ),
           },
+          ...(!isModern || typeof level === "string") && {
+            ...typeof level === "string" && { logLevel: level },
+            log: (said) => isLoggedAt(said.level, level) && send({ method: "notifications/message", params: said }, id),
+          },
+          ...traceOf(meta),
         };
-        return tool.run(open, call, caller);
+        return work!.run(open, caller);
       };
-      const canAsk = takesElicitation(isModern ? meta[`${META}clientCapabilities`] : capabilities);
       outcome = isModern
-        ? await parking.run({ params, canAsk, controller, start })
-        : await start(canAsk ? askDirectly : undefined);
+        ? await parking.run({ call, controller, start })
+        : await start((request, signal) => askDirectly(id, request, signal));
     } catch (error) {
-      const text = describe(error);
-      outcome = { kind: "result", result: textResult(opened?.privacy?.hide(text, "agentcards") ?? text, true) };
+      outcome = failed(error, method as string);
     }
     running.delete(id);
     if (controller.signal.aborted) return;
-    const bytes = answer(id, outcome, isModern);
-    if (tool) record(tool, call, { ms: performance.now() - began, outcome, bytes });
+    const bytes = answer(id, outcome, { isModern, method: method as string });
+    if (work?.label !== undefined) record(work.label, { ms: performance.now() - began, outcome, bytes, input: params });
   }
 
-  function answer(id: unknown, outcome: Outcome, isModern: boolean): number {
+  /** What a client hears of something that went wrong: a tool's answer where the agent is to read it. */
+  function failed(error: unknown, method: string): Answer {
+    const said = describe(error);
+    const text = opened?.privacy?.hide(said, "agentcards") ?? said;
+    const { code, data } = toAgentCardsError(error);
+    // A state that is not ours is its client's mistake, and nothing an agent could mend.
+    if (method === "tools/call" && code !== "STATE_UNKNOWN") return { kind: "result", result: textResult(text, true) };
+    const isWrong = WRONG.has(code);
+    return { kind: "error", code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR, message: text, ...data && { data } };
+  }
+
+  function answer(id: unknown, outcome: Answer, { isModern, method }: { isModern: boolean; method: string }): number {
     if (outcome.kind === "large") {
       const frame = spliced(id, outcome.large.json, isModern);
       sendRaw(id, frame);
       return outcome.large.bytes;
     }
-    const json = JSON.stringify(isModern ? modern(outcome.result) : outcome.result);
-    sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`);
+    const [key, value] = outcome.kind === "error"
+      ? ["error", errorOf(outcome, isModern)]
+      : ["result", isModern ? modern(outcome.result, method) : legacy(outcome.result)];
+    const json = JSON.stringify(value);
+    sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${json}}`);
     return json.length;
   }
 
   /** Filed after the answer has gone out, never before. */
-  function record(tool: GatewayTool, call: GatewayCall, done: { ms: number; outcome: Outcome; bytes: number }): void {
-    const { ms, outcome, bytes } = done;
-    const isError = outcome.kind === "large" ? outcome.large.isError : outcome.result.isError === true;
-    opened?.shared.record({ tool: tool.label(call.input), ms, ok: !isError, bytes });
-    debug("call", () => ({ tool: tool.label(call.input), ms, ok: !isError, input: shapeOf(call.input) }));
+  function record(tool: string, done: { ms: number; outcome: Answer; bytes: number; input: Message }): void {
+    const { ms, outcome, bytes, input } = done;
+    const ok = outcome.kind === "large" ? !outcome.large.isError : outcome.kind === "result" && !outcome.result.isError;
+    opened?.shared.record({ tool, ms, ok, bytes });
+    debug("call", () => ({ tool, ms, ok, input: shapeOf(input.arguments) }));
   }
 
   return {
     setCapabilities(params: unknown) {
-      capabilities = isObject(params) ? params.capabilities : undefined;
+      capabilities = isObject(params) && isObject(params.capabilities) ? params.capabilities : undefined;
     },
+    setLogLevel(level: string) {
+      logLevel = level;
+    },
+    /** Whether what a server logs is wanted by a client that reads it beside its calls. */
+    isLogged: (level: unknown) => isLoggedAt(level, logLevel),
     start(message: Message) {
       const controller = new AbortController();
       running.set(message.id, controller);
@@ -137,49 +168,21 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
   };
 }
 
-/** What a call carries besides its arguments: trace context for the server, answers of a repeated call. */
-function callExtras(params: Message, meta: Message): { meta?: Message; retry?: Message } {
-  let passed: Message | undefined;
-  for (const key in meta) {
-    if (key !== "progressToken" && !key.startsWith(META)) (passed ??= {})[key] = meta[key];
-  }
-  const { inputResponses, requestState } = params;
-  const retry = inputResponses === undefined && requestState === undefined ? undefined : {
-    ...inputResponses !== undefined && { inputResponses },
-    ...requestState !== undefined && { requestState },
+const TRACE = ["traceparent", "tracestate", "baggage"];
+
+function traceOf(meta: Message): { trace?: Message } {
+  const found = TRACE.filter((key) => meta[key] !== undefined).map((key) => [key, meta[key]]);
+  return found.length > 0 ? { trace: Object.fromEntries(found) } : {};
+}
+
+function takesElicitation(capabilities: Message | undefined): boolean {
+  return isObject(capabilities?.elicitation);
+}
+
+/** A client is asked only in the ways it has said it can be asked. */
+function only(client: Message, ask: NonNullable<Caller["ask"]>): Caller["ask"] {
+  return (request, signal) => {
+    if (takes(request, client)) return ask(request, signal);
+    throw new AgentCardsError("INPUT_INVALID", "This client cannot put such a question to a human");
   };
-  return { ...passed && { meta: passed }, ...retry && { retry } };
-}
-
-function takesElicitation(capabilities: unknown): boolean {
-  return isObject(capabilities) && isObject(capabilities.elicitation);
-}
-
-function unknownTool(name: unknown): AgentCardsError {
-  return new AgentCardsError("TOOL_UNKNOWN", `There is no tool ${JSON.stringify(name)?.slice(0, 100)} here`, {
-    hint: `There are ${[...byName.keys()].join(", ")}; tools of servers go through call_tool.`,
-  });
-}
-
-/** A result as the stateless protocol wants it. */
-function modern(result: ToolResult): ToolResult {
-  return {
-    resultType: "complete",
-    ...result,
-    _meta: { [`${META}serverInfo`]: SERVER_INFO, ...isObject(result._meta) ? result._meta : {} },
-  };
-}
-
-/** A response around a result that is already JSON. */
-function spliced(id: unknown, json: Uint8Array, isModern: boolean): Uint8Array {
-  const encoder = new TextEncoder();
-  const head = encoder.encode(
-    `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${isModern ? '{"resultType":"complete",' : "{"}`,
-  );
-  // The first byte of the result, its brace, is in the head already; an empty object cannot be large.
-  const frame = new Uint8Array(head.length + json.length);
-  frame.set(head);
-  frame.set(json.subarray(1), head.length);
-  frame[frame.length - 1] = 0x7d;
-  return frame;
 }

@@ -1,7 +1,8 @@
+import { createRequestStateCodec } from "@modelcontextprotocol/server";
 import { AgentCardsError } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import type { Caller } from "./caller.ts";
-import type { Outcome } from "./execute.ts";
+import type { Answer } from "./relay.ts";
 
 type Message = Record<string, unknown>;
 
@@ -12,7 +13,7 @@ interface Question {
 
 /** A call that waits for an answer of the human, which comes with the client's next request. */
 interface Parked {
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<Answer>;
   readonly question: Question;
   readonly next: () => Promise<Question>;
   readonly call: string;
@@ -21,14 +22,39 @@ interface Parked {
 }
 
 export interface ParkingRun {
-  readonly params: Message;
-  readonly canAsk: boolean;
+  /** The request's params, and its method where that is not to call a tool. */
+  readonly call: Message;
   readonly controller: AbortController;
-  start(ask: Caller["ask"]): Promise<Outcome>;
+  start(ask: Caller["ask"]): Promise<Answer>;
 }
 
 const PREFIX = "agentcards.";
 const KEPT_MS = 10 * 60_000;
+
+/** What makes a repeated request the same one. */
+function identity({ _meta, inputResponses: _answers, requestState: _state, ...call }: Message): string {
+  return canonicalJson(call);
+}
+
+/** What a server wants to be reminded of comes back through a client: signed, and good for the same request only. */
+const seals = createRequestStateCodec<string>({
+  key: crypto.getRandomValues(new Uint8Array(32)),
+  ttlSeconds: KEPT_MS / 1_000,
+  bind: (call) => call as unknown as string,
+});
+
+function notOurs(): AgentCardsError {
+  return new AgentCardsError("STATE_UNKNOWN", "This answer belongs to no call that is waiting", {
+    hint: "The call may have expired; make it again.",
+  });
+}
+
+async function sealed(outcome: Answer, call: string): Promise<Answer> {
+  if (outcome.kind !== "result" || outcome.result.resultType !== "input_required") return outcome;
+  const { requestState } = outcome.result;
+  if (typeof requestState !== "string") return outcome;
+  return { kind: "result", result: { ...outcome.result, requestState: await seals.mint(requestState, call as never) } };
+}
 
 /**
  * The stateless protocol knows no requests from server to client. When an older server asks something in the middle of a
@@ -38,12 +64,12 @@ const KEPT_MS = 10 * 60_000;
 export function createParking() {
   const parked = new Map<string, Parked>();
 
-  async function settle(flow: Omit<Parked, "question" | "expire">): Promise<Outcome> {
+  async function settle(flow: Omit<Parked, "question" | "expire">): Promise<Answer> {
     const first = await Promise.race([
       flow.outcome.then((outcome) => ({ outcome })),
       flow.next().then((question) => ({ question })),
     ]);
-    if ("outcome" in first) return first.outcome;
+    if ("outcome" in first) return await sealed(first.outcome, flow.call);
     const state = PREFIX + crypto.randomUUID();
     const expire = setTimeout(() => {
       parked.delete(state);
@@ -62,16 +88,21 @@ export function createParking() {
   }
 
   return {
-    async run({ params, canAsk, controller, start }: ParkingRun): Promise<Outcome> {
-      const call = canonicalJson([params.name, params.arguments]);
+    /** What a server's own state was, before it went through the client. */
+    async unseal(call: Message): Promise<string | undefined> {
+      const { requestState: state } = call;
+      if (state === undefined || typeof state === "string" && state.startsWith(PREFIX)) return undefined;
+      if (typeof state !== "string") throw notOurs();
+      return await seals.verify(state, identity(call) as never).catch(() => {
+        throw notOurs();
+      });
+    },
+    async run({ call: params, controller, start }: ParkingRun): Promise<Answer> {
+      const call = identity(params);
       const state = params.requestState;
       if (typeof state === "string" && state.startsWith(PREFIX)) {
         const found = parked.get(state);
-        if (!found || found.call !== call) {
-          throw new AgentCardsError("INPUT_INVALID", "This answer belongs to no call that is waiting", {
-            hint: "The call may have expired; make it again.",
-          });
-        }
+        if (!found || found.call !== call) throw notOurs();
         parked.delete(state);
         clearTimeout(found.expire);
         controller.signal.addEventListener("abort", () => found.abort(controller.signal.reason));
@@ -93,7 +124,7 @@ export function createParking() {
         }
         return questions.shift()!;
       };
-      const outcome = start(canAsk ? ask : undefined);
+      const outcome = start(ask);
       return await settle({ outcome, next, call, abort: (reason) => controller.abort(reason) });
     },
     close() {

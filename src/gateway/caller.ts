@@ -1,6 +1,12 @@
-import type { ServerRequest } from "../mcp/upstream.ts";
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
 import { oneLine, spelledOut } from "../model/text.ts";
+
+/** Puts a request to the client in front. */
+export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<Record<string, unknown>>;
 
 /** Who asked for a call: an agent's client, a person at a terminal. */
 export interface Caller {
@@ -9,24 +15,100 @@ export interface Caller {
   readonly isApproved?: boolean;
   /** Passes progress on, when the caller wants it. */
   readonly progress?: (progress: Record<string, unknown>) => void;
+  /** Passes on what a server has to say about its work, when the caller wants it. */
+  readonly log?: (message: Record<string, unknown>) => void;
+  readonly logLevel?: string;
   /** Whether the caller's own protocol carries a server's `input_required` answer. */
   readonly takesQuestions?: boolean;
   /** Whether `ask` reaches a human now; it does unless this says otherwise. */
   readonly canAsk?: () => boolean;
   /** Puts a question to the human, when the caller can. */
-  readonly ask?: (request: ServerRequest, signal: AbortSignal) => Promise<Record<string, unknown>>;
+  readonly ask?: Ask;
+  /** What the caller's client says it can answer. */
+  readonly capabilities?: Capabilities;
+  /** Puts what is for the client itself to it: sampling, roots. Only what its capabilities have. */
+  readonly request?: Ask;
+  /** Trace context, for calls that are made for this one. */
+  readonly trace?: Record<string, unknown>;
+  /** Ends the call because of a question that nobody can answer. */
+  readonly giveUp?: (question: ServerRequest) => void;
+}
+
+/** What a call declares to a server: what its caller can answer, and what we can answer for it. */
+export function declared({ capabilities = {}, ask }: Caller): Capabilities {
+  const { elicitation, sampling, roots = {} } = capabilities;
+  return {
+    roots,
+    ...isObject(sampling) && { sampling },
+    ...isObject(elicitation) ? { elicitation } : ask && { elicitation: { form: {}, url: {} } },
+  };
+}
+
+/** Whether a client takes a question itself. */
+export function takes({ method, params }: ServerRequest, capabilities: Capabilities | undefined): boolean {
+  const { elicitation, sampling, roots } = capabilities ?? {};
+  if (method === "sampling/createMessage") return isObject(sampling);
+  if (method === "roots/list") return isObject(roots);
+  if (!isObject(elicitation)) return false;
+  // Forms are what elicitation meant before it meant more.
+  return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
 }
 
 /** Carries a server's question to the last caller who waits for that server and can answer. */
 export async function askCaller(
   callers: ReadonlySet<Caller> | undefined,
   request: ServerRequest,
-  signal: AbortSignal,
+  { signal, cwd }: { signal: AbortSignal; cwd: string },
 ): Promise<Record<string, unknown>> {
-  const askable = [...callers ?? []].filter((waiting) => waiting.ask);
+  const waiting = [...callers ?? []];
+  if (request.method !== "elicitation/create") {
+    const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));
+    return await answerAsClient(request, client, { signal, cwd });
+  }
+  const askable = waiting.filter((caller) => caller.ask);
   const caller = askable.findLast(({ canAsk }) => canAsk?.() !== false) ?? askable.at(-1);
-  if (!caller?.ask) throw new AgentCardsError("INPUT_INVALID", "No client is there that can put a question to a human");
+  if (!caller?.ask) {
+    // Of several calls it cannot be told which one asks.
+    if (waiting.length === 1) waiting[0]!.giveUp?.(request);
+    throw new AgentCardsError("INPUT_INVALID", "No client is there that can put a question to a human");
+  }
   return await caller.ask(request, signal);
+}
+
+/** Makes a call for a caller who can ask nobody: a question ends it, and the error says what was asked and what to do. */
+export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: Caller) => Promise<T>): Promise<T> {
+  if (caller.ask) return await call(caller);
+  const own = new AbortController();
+  let question: ServerRequest | undefined;
+  const giveUp = (asked: ServerRequest) => {
+    question = asked;
+    own.abort();
+  };
+  try {
+    return await call({ ...caller, giveUp, signal: AbortSignal.any([caller.signal, own.signal]) });
+  } catch (error) {
+    if (!question) throw error;
+    const { message } = question.params;
+    const words = typeof message === "string" ? oneLine(message, 500) : "something";
+    throw new AgentCardsError(
+      "INPUT_INVALID",
+      `${id} asks a human: ${words}; this client cannot ask, so it was called off`,
+      {
+        hint: "Run it with run_workflow: there it waits until a human answers.",
+      },
+    );
+  }
+}
+
+/** What is no question to a human: the client's word, or ours where the client knows nothing of it. */
+export async function answerAsClient(
+  request: ServerRequest,
+  client: Caller | undefined,
+  { signal, cwd }: { signal: AbortSignal; cwd: string },
+): Promise<Record<string, unknown>> {
+  if (client?.request && takes(request, client.capabilities)) return await client.request(request, signal);
+  if (request.method === "roots/list") return { roots: [{ uri: pathToFileURL(cwd).href, name: basename(cwd) }] };
+  throw new AgentCardsError("INPUT_INVALID", `No client is there that takes ${request.method}`);
 }
 
 export interface ApprovalRequest {

@@ -1,9 +1,9 @@
 import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
-import { type Era, isEra } from "../mcp/upstream.ts";
+import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
 import { cut } from "../model/text.ts";
-import { type Catalogue, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
 
 /** What is known of a server without starting it. */
 export interface KnownServer {
@@ -55,6 +55,7 @@ interface CatalogueRow {
   dropped: ToolNote[];
   repaired: ToolNote[];
   start_ms: number | null;
+  offers: Offers | null;
 }
 
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
@@ -69,7 +70,8 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
   async function load(key: string, server: string): Promise<KnownServer | undefined> {
     const db = await database;
     const [row] = await db?.query<CatalogueRow>(
-      `select era, extract(epoch from now() - era_at) * 1000 as era_age_ms, instructions, dropped, repaired, start_ms
+      `select era, extract(epoch from now() - era_at) * 1000 as era_age_ms, instructions, dropped, repaired, start_ms,
+         offers
        from server_catalogue where fingerprint = $1`,
       [key],
     ) ?? [];
@@ -89,6 +91,7 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
         dropped: row.dropped,
         repaired: row.repaired,
         ...row.instructions !== null && { instructions: row.instructions },
+        ...row.offers && { offers: row.offers },
       }),
       ...freshEra && { era: row.era as Era },
       ...row.start_ms !== null && { startMs: row.start_ms },
@@ -108,14 +111,15 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
       const key = await fingerprint(server);
       keys.set(server, key);
       remember(key, known);
-      const { tools, dropped, repaired, instructions } = known.catalogue;
+      const { tools, dropped, repaired, instructions = null, offers = null } = known.catalogue;
       await (await database)?.transaction(async (tx) => {
         await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
         await tx.query("delete from server_failure where fingerprint = $1", [key]);
         await tx.query(
-          `insert into server_catalogue (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms)
-           values ($1, $2, $3, now(), $4, $5, $6, $7)`,
-          [key, server.name, known.era, instructions ?? null, [...dropped], [...repaired], Math.round(known.startMs)],
+          `insert into server_catalogue
+             (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms, offers)
+           values ($1, $2, $3, now(), $4, $5, $6, $7, $8)`,
+          [key, server.name, known.era, instructions, [...dropped], [...repaired], Math.round(known.startMs), offers],
         );
         const rows = tools.map(({ name, hash, id: _id, server: _server, ...definition }, position) => ({
           name,
@@ -146,4 +150,16 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
       return rows?.[0]?.reason;
     },
   };
+}
+
+/** Which lists say something else than before. */
+export function changedLists(before: Catalogue | undefined, now: Catalogue): ListName[] {
+  const listed = ({ tools = [], offers }: Partial<Catalogue> = {}): Record<ListName, unknown> => ({
+    tools: tools.map(({ id, hash }) => [id, hash]),
+    resources: [offers?.resources ?? [], offers?.templates ?? []],
+    prompts: offers?.prompts ?? [],
+  });
+  const [then, these] = [listed(before), listed(now)];
+  const names = Object.keys(these) as ListName[];
+  return names.filter((name) => canonicalJson(then[name]) !== canonicalJson(these[name]));
 }

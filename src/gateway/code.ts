@@ -9,7 +9,7 @@ import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
-import { approve, type Caller } from "./caller.ts";
+import { approve, type Caller, unlessAsked } from "./caller.ts";
 import { callServer, denied, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import type { Session } from "./session.ts";
@@ -103,7 +103,9 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
     }
     let [isOk, bytes] = [false, 0];
     try {
-      const reply = await callServer(session, { server, request: { name, arguments: args }, isPart: true }, inside);
+      const request = { name, arguments: args, ...caller.trace && { _meta: caller.trace } };
+      const call = { server, request, isPart: true };
+      const reply = await unlessAsked(id, inside, (asked) => callServer(session, call, asked));
       bytes = reply.kind === "large" ? reply.large.bytes : JSON.stringify(reply).length;
       const value = await unwrapped(session, id, reply);
       isOk = true;

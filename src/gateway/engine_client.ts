@@ -18,6 +18,8 @@ export interface ConnectOptions {
   readonly env: Readonly<Record<string, string>>;
   /** How to run our own program: the words before `engine run`. Without it no engine is started. */
   readonly program?: readonly string[];
+  /** Whether each message is to say which request it belongs to. */
+  readonly tellsRelated?: boolean;
 }
 
 const START_TIMEOUT_MS = 15_000;
@@ -57,8 +59,8 @@ async function open(path: string): Promise<Channel> {
 
 /** Says hello; undefined means that the engine is going and a new one is due. */
 async function greet(channel: Channel, options: ConnectOptions): Promise<EngineConnection | undefined> {
-  const { kind, cwd, env } = options;
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env }));
+  const { kind, cwd, env, tellsRelated } = options;
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated }));
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));

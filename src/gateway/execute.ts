@@ -4,7 +4,7 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
-import { approve, type Caller } from "./caller.ts";
+import { approve, type Caller, declared, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, settleQuestions } from "./questions.ts";
 import { newHandle } from "./results.ts";
@@ -33,6 +33,8 @@ export interface ToolAddress {
 /** One request to a server. */
 export interface ServerCall {
   readonly server: string;
+  /** What is asked; a tool is called unless this says otherwise. */
+  readonly method?: string;
   readonly request: Record<string, unknown>;
   readonly timeoutMs?: number;
   readonly onSent?: () => void;
@@ -46,7 +48,23 @@ const CALL_TIMEOUT_MS = 10 * 60_000;
 
 /** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
 export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
-  const { server, name } = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
+  const address = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
+  const id = toolId(address.server, address.name);
+  const done = await carryOut(session, address, { call, caller });
+  return "reply" in done ? await answer(session, id, done.reply) : done;
+}
+
+interface Asked {
+  readonly call: ToolCall;
+  readonly caller: Caller;
+}
+
+/** The same without making its answer readable: for a client that sees the tool itself, and so its answers as they are. */
+export async function carryOut(
+  session: Session,
+  { server, name }: ToolAddress,
+  { call, caller }: Asked,
+): Promise<Outcome | { readonly reply: Reply }> {
   const id = toolId(server, name);
   if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
 
@@ -62,8 +80,8 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
     return { kind: "result", result: await session.shared.runTemplate(session, name, call.arguments, caller) };
   }
   const request = { name, arguments: call.arguments, ...call.retry, ...call.meta && { _meta: call.meta } };
-  const reply = await callServer(session, { server, request }, caller);
-  return await answer(session, id, reply);
+  const reply = await unlessAsked(id, caller, (asked) => callServer(session, { server, request }, asked));
+  return { reply };
 }
 
 export function denied(id: string, pattern: string): AgentCardsError {
@@ -108,7 +126,7 @@ function patience({ timeoutMs }: ServerCall, { signal }: Caller): Promise<undefi
 /** Puts a call to its server, starting it when needed; questions that come back go to whoever called. */
 export async function putToServer(
   session: Session,
-  { server, request, timeoutMs, onSent }: ServerCall,
+  { server, method = "tools/call", request, timeoutMs, onSent }: ServerCall,
   caller: Caller,
 ): Promise<Reply> {
   const { privacy } = session;
@@ -120,22 +138,25 @@ export async function putToServer(
       ? (said: Record<string, unknown>) => progress(privacy.hide(said, server))
       : progress;
     const send = (params: Record<string, unknown>) =>
-      session.server(server).request("tools/call", params, {
+      session.server(server).request(method, params, {
+        capabilities: declared(caller),
+        ...caller.logLevel !== undefined && { logLevel: caller.logLevel },
         timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
         signal: caller.signal,
         ...onProgress && { onProgress },
         ...onSent && { onSent },
       });
-    if (!privacy) {
-      const reply = await send(request);
-      return isQuestion(reply) ? await settleQuestions(reply, caller, (more) => send({ ...request, ...more })) : reply;
-    }
+    const put = async (params: Record<string, unknown>) => {
+      const reply = await send(params);
+      if (!isQuestion(reply)) return reply;
+      const again = (more: Record<string, unknown>) => send({ ...params, ...more });
+      return await settleQuestions(reply, caller, { session, server, again });
+    };
+    if (!privacy) return await put(request);
     // What a server was given back it may repeat without a word of what it is.
     const known = new Map<string, string>();
     const restored = await privacy.restore(request.arguments, server, (value, token) => known.set(value, token));
-    const sent = { ...request, arguments: restored };
-    let reply = await send(sent);
-    if (isQuestion(reply)) reply = await settleQuestions(reply, caller, (more) => send({ ...sent, ...more }));
+    const reply = await put({ ...request, arguments: restored });
     return hidden(reply, (value) => privacy.hide(value, server, known));
   } catch (error) {
     throw privacy ? privacy.error(error, server) : error;

@@ -6,10 +6,24 @@ import { log } from "../telemetry/log.ts";
 import type { Channel } from "./channel.ts";
 import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
+import { createClientSide } from "./_client_side.ts";
 import { serveProtocol } from "./mcp_server.ts";
+import { RELAYED } from "./relay.ts";
+import { INVALID_PARAMS, META } from "./_wire_form.ts";
 import type { WorkSession } from "./workflows.ts";
 
 export type Message = Record<string, unknown>;
+
+export interface FrontOptions {
+  /** Whether whoever carries our messages wants to know which request each belongs to. */
+  readonly tellsRelated?: boolean;
+}
+
+interface Problem {
+  readonly code?: number;
+  readonly text: string;
+  readonly data?: unknown;
+}
 
 const MAX_DEPTH = 64;
 /** An agent that connects will search: the model is loaded before, but after the client has its list of tools. */
@@ -18,12 +32,18 @@ const WARM_UP_AFTER_MS = 1_000;
 const ADOPT_AFTER_MS = 100;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
+const UNSUPPORTED_VERSION = -32022;
+const MODERN = "2026-07-28";
 
 /**
- * Serves one client until its connection ends. Frames are checked here before anything believes them; `tools/call` goes
- * straight to our tools, so that results pass as they are; the rest of the protocol is the SDK's.
+ * Serves one client until its connection ends. Frames are checked here before anything believes them; what goes to a
+ * server goes there straight, so that results pass as they are; the rest of the protocol is the SDK's.
  */
-export async function serveClient(wire: Channel, session: Promise<WorkSession>): Promise<void> {
+export async function serveClient(
+  wire: Channel,
+  session: Promise<WorkSession>,
+  { tellsRelated = false }: FrontOptions = {},
+): Promise<void> {
   const timers = [
     setTimeout(() => void adopt(session), ADOPT_AFTER_MS),
     setTimeout(() => void warm(session), WARM_UP_AFTER_MS),
@@ -32,21 +52,35 @@ export async function serveClient(wire: Channel, session: Promise<WorkSession>):
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
 
-  const send = (message: Message) => {
+  const send = (message: Message, related?: unknown) => {
     const { jsonrpc: _version, id, ...rest } = message;
     if (message.method === undefined) open.delete(id);
+    const more = tellsRelated && related !== undefined ? { related } : {};
     // The pipe in front of us reads the id off the beginning of a line.
-    wire.write(JSON.stringify(id === undefined ? { jsonrpc: "2.0", ...rest } : { jsonrpc: "2.0", id, ...rest }));
+    wire.write(JSON.stringify({ jsonrpc: "2.0", ...id !== undefined && { id }, ...rest, ...more }));
   };
-  const refuse = (id: unknown, code: number, message: string) => send({ id: id ?? null, error: { code, message } });
+  const refuse = (id: unknown, code: number, message: string, data?: unknown) =>
+    send({ id: id ?? null, error: { code, message, ...data !== undefined && { data } } });
 
   const transport: Transport = {
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
     send: (message) => Promise.resolve(send(message as Message)),
   };
-  const protocol = serveProtocol(transport, (error) => log("debug", "client frame refused", { reason: error.message }));
   const calls = createCalls({ session, send, sendRaw: (id, frame) => (open.delete(id), wire.write(frame)) });
+  const side = createClientSide({
+    session,
+    calls,
+    send,
+    notify: (method, params) => protocol.notify(method, params),
+    isOlder: () => handshake === "legacy",
+  });
+  const protocol = serveProtocol({
+    transport,
+    expose: session.then(({ config }) => config.expose, () => undefined),
+    answer: side.answer,
+    onError: (error) => log("debug", "client frame refused", { reason: error.message }),
+  });
 
   function take(line: Uint8Array): void {
     if (line.length === 0) return;
@@ -65,17 +99,23 @@ export async function serveClient(wire: Channel, session: Promise<WorkSession>):
     }
     if (message.method === undefined) return takeResponse(message);
     const problem = check(message);
-    if (problem) return refuse(isId(message.id) ? message.id : null, INVALID_REQUEST, problem);
+    if (problem) {
+      const { code = INVALID_REQUEST, text: why, data } = typeof problem === "string" ? { text: problem } : problem;
+      return refuse(isId(message.id) ? message.id : null, code, why, data);
+    }
     if (message.id !== undefined) open.add(message.id);
     if (message.method === "initialize") {
       handshake = "legacy";
       calls.setCapabilities(message.params);
     }
+    side.see(message);
     if (message.method === "notifications/cancelled") {
       if (isObject(message.params)) open.delete(message.params.requestId);
       if (calls.cancel(message.params)) return;
     }
-    if (message.method === "tools/call" && message.id !== undefined) return calls.start(message);
+    if (message.id !== undefined && (message.method === "tools/call" || RELAYED.has(message.method as string))) {
+      return calls.start(message);
+    }
     transport.onmessage?.(message as unknown as JSONRPCMessage);
   }
 
@@ -84,7 +124,7 @@ export async function serveClient(wire: Channel, session: Promise<WorkSession>):
   }
 
   /** What is wrong with a request or notification, if anything. */
-  function check(message: Message): string | undefined {
+  function check(message: Message): string | Problem | undefined {
     const { id, method, params } = message;
     if (typeof method !== "string") return "method must be a string";
     if (params !== undefined && !isObject(params)) return "params must be an object";
@@ -94,8 +134,15 @@ export async function serveClient(wire: Channel, session: Promise<WorkSession>):
     const meta = isObject(params?._meta) ? params._meta : {};
     const token = meta.progressToken;
     if (token !== undefined && !isId(token)) return "progressToken must be a string or a number";
-    const isModern = "io.modelcontextprotocol/protocolVersion" in meta;
-    if (isModern || method === "server/discover" || method === "ping") return;
+    const version = meta[`${META}protocolVersion`];
+    if (version !== undefined && version !== MODERN) {
+      const data = { supported: [MODERN], requested: version };
+      return { code: UNSUPPORTED_VERSION, text: "Unsupported protocol version", data };
+    }
+    if (version !== undefined && !isObject(meta[`${META}clientCapabilities`])) {
+      return { code: INVALID_PARAMS, text: `_meta must have ${META}clientCapabilities` };
+    }
+    if (version !== undefined || method === "server/discover" || method === "ping") return;
     if (method === "initialize") {
       return handshake === "legacy" ? "initialize was already done on this connection" : undefined;
     }
@@ -110,6 +157,7 @@ export async function serveClient(wire: Channel, session: Promise<WorkSession>):
   } finally {
     timers.forEach(clearTimeout);
     calls.abortAll();
+    side.close();
     await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
   }
 }

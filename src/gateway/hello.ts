@@ -14,6 +14,8 @@ export interface Hello {
   readonly kind: "mcp" | "control";
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Whether each message is to say which request it belongs to. */
+  readonly tellsRelated?: boolean;
 }
 
 /** What the engine answers. */

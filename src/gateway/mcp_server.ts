@@ -1,6 +1,6 @@
-import { Server } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Transport } from "@modelcontextprotocol/server";
+import type { Config } from "../config/schema.ts";
 import { VERSION } from "./hello.ts";
 import { TOOLS } from "./tools/all.ts";
 
@@ -10,11 +10,52 @@ export const SERVER_INFO = Object.freeze({ name: "agentcards", version: VERSION 
 export const INSTRUCTIONS =
   "All of the user's MCP servers stand behind these tools: search_tools, then call_tool, or run_workflow for several calls at once.";
 
-/** Answers everything but `tools/call` (see `front.ts`), in both eras of the protocol. */
-export function serveProtocol(transport: Transport, onError: (error: Error) => void): { close(): Promise<void> } {
-  return serveStdio(() => {
-    const server = new Server(SERVER_INFO, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-    server.setRequestHandler("tools/list", () => ({ tools: TOOLS.map((tool) => tool.definition) as never[] }));
-    return server;
+type Expose = Config["expose"];
+
+export interface ProtocolOptions {
+  readonly transport: Transport;
+  /** What is shown; undefined where the configuration cannot be read. */
+  readonly expose: Promise<Expose | undefined>;
+  /** Answers what is not about the connection itself; undefined: nobody knows such a request. */
+  answer(method: string, params: Record<string, unknown>): Promise<Record<string, unknown> | undefined>;
+  onError(error: Error): void;
+}
+
+/** Answers what no server has to be asked for, in both eras of the protocol. */
+export function serveProtocol({ transport, expose, answer, onError }: ProtocolOptions) {
+  let current: Server | undefined;
+  const { close } = serveStdio(async () => {
+    const shown = await expose;
+    const isDirect = shown?.tools === "direct";
+    const server = new Server(SERVER_INFO, {
+      capabilities: {
+        tools: isDirect ? { listChanged: true } : {},
+        ...shown?.resources && {
+          resources: { subscribe: true, listChanged: true },
+          prompts: { listChanged: true },
+          completions: {},
+        },
+        ...shown && { logging: {} },
+      },
+      ...!isDirect && { instructions: INSTRUCTIONS },
+    });
+    if (!isDirect) {
+      server.setRequestHandler("tools/list", () => ({
+        tools: TOOLS.map((tool) => tool.definition) as never[],
+      }));
+    }
+    server.fallbackRequestHandler = async ({ method, params }) => {
+      const result = await answer(method, params ?? {});
+      if (!result) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
+      return result;
+    };
+    return current = server;
   }, { transport, onerror: onError });
+  return {
+    close,
+    /** Tells the client something that belongs to no request of its own; the SDK knows who wants to hear it. */
+    notify(method: string, params?: Record<string, unknown>): void {
+      current?.notification({ method, ...params && { params } } as never).catch(onError);
+    },
+  };
 }

@@ -1,44 +1,121 @@
-import type { Reply } from "../mcp/upstream.ts";
+import type { Reply, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
-import type { Caller } from "./caller.ts";
+import { oneLine } from "../model/text.ts";
+import { answerAsClient, type Caller, declared, takes } from "./caller.ts";
+import type { Session } from "./session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
 const MAX_ROUNDS = 5;
+/** What a server wants to be reminded of goes through the client and back. */
+const MAX_STATE = 64 * 1024;
+
+/** How long a call waits after a human has gone to a page, for its server to say that all is done there. */
+const AT_A_PAGE_MS = 120_000;
+const URL_ELICITATION_REQUIRED = -32042;
+
+/** How a call is repeated with answers, and where. */
+export interface Repeat {
+  readonly session: Session;
+  readonly server: string;
+  again(more: Record<string, unknown>): Promise<Reply>;
+}
 
 /**
  * A stateless server asks by answering `input_required`. A client of the same protocol gets that as it is and calls
- * again; for any other the questions are put one by one, and the call is repeated with the answers.
+ * again; for any other the questions are put one by one, and the call is repeated with the answers. A server may ask only
+ * what was declared to it.
  */
-export async function settleQuestions(
-  first: Reply,
-  caller: Caller,
-  again: (more: Record<string, unknown>) => Promise<Reply>,
-): Promise<Reply> {
-  let reply = first;
-  for (let round = 0; isQuestion(reply) && !caller.takesQuestions; round++) {
+export async function settleQuestions(first: Reply, caller: Caller, repeat: Repeat): Promise<Reply> {
+  const { cwd } = repeat.session;
+  if (first.kind === "error") return await settlePages(first, caller, repeat);
+  let reply: Reply = first;
+  for (let round = 0; reply.kind === "result" && isQuestion(reply); round++) {
+    const { inputRequests, requestState } = reply.result;
+    const questions = Object.entries(isObject(inputRequests) ? inputRequests : {}).map(questionOf);
+    if (typeof requestState === "string" ? requestState.length > MAX_STATE : requestState !== undefined) {
+      throw new AgentCardsError(
+        "INPUT_INVALID",
+        `The server's requestState is not a text of at most ${MAX_STATE} bytes`,
+      );
+    }
+    const known = declared(caller);
+    const undeclared = questions.find(([, question]) => !takes(question, known));
+    if (undeclared) {
+      throw new AgentCardsError(
+        "INPUT_INVALID",
+        `The server asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`,
+        { hint: "Use a client that supports it, or run it with run_workflow: there a question waits for a human." },
+      );
+    }
+    if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) return reply;
     if (round === MAX_ROUNDS) {
       throw new AgentCardsError(
         "INPUT_INVALID",
         `The server asked for input ${MAX_ROUNDS} times and still has questions`,
       );
     }
-    const { inputRequests, requestState } = reply.result;
     const inputResponses: Record<string, unknown> = {};
-    for (const [key, request] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
-      if (!isObject(request) || request.method !== "elicitation/create" || !isObject(request.params) || !caller.ask) {
-        throw new AgentCardsError("INPUT_INVALID", "The server asks for input that this client cannot give", {
-          hint: "Use a client that supports elicitation.",
-        });
-      }
-      inputResponses[key] = await caller.ask({ method: request.method, params: request.params }, caller.signal);
+    for (const [key, question] of questions) {
+      inputResponses[key] = question.method === "elicitation/create"
+        ? await caller.ask!(question, caller.signal)
+        : await answerAsClient(question, caller, { signal: caller.signal, cwd });
     }
-    reply = await again({ inputResponses, ...requestState !== undefined && { requestState } });
+    reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }
   return reply;
 }
 
+function questionOf([key, request]: [string, unknown]): [string, ServerRequest] {
+  const { method, params } = isObject(request) ? request : {};
+  return [key, {
+    method: typeof method === "string" ? method : "something nameless",
+    params: isObject(params) ? params : {},
+  }];
+}
+
+/**
+ * An older server may refuse a call until the human has been to some page. The human is sent there; the call is repeated
+ * when the server says that it is done, or after a while.
+ */
+async function settlePages(refusal: Reply, caller: Caller, { session, server, again }: Repeat): Promise<Reply> {
+  const pages = pagesIn(refusal).map((page): ServerRequest => ({
+    method: "elicitation/create",
+    params: { ...page, mode: "url" },
+  }));
+  if (!caller.ask || pages.some((page) => caller.capabilities && !takes(page, caller.capabilities))) return refusal;
+  const done = Promise.all(pages.map(({ params }) => finished(session, server, params.elicitationId)));
+  for (const page of pages) {
+    const { action } = await caller.ask(page, caller.signal);
+    if (action !== "accept") return refusal;
+  }
+  await done;
+  return await again({});
+}
+
+function pagesIn(reply: Reply): Record<string, unknown>[] {
+  const data = reply.kind === "error" && reply.code === URL_ELICITATION_REQUIRED ? reply.data : undefined;
+  const pages = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : [];
+  return pages.filter(isObject).filter(({ url }) => typeof url === "string").slice(0, MAX_ROUNDS);
+}
+
+/** Resolves when a server says that a page has served its purpose, or when it has been waited for long enough. */
+function finished(session: Session, server: string, id: unknown): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = session.hear(server, (event) => {
+      if (event.kind === "elicitation_complete" && event.params.elicitationId === id) end();
+    });
+    const timer = setTimeout(() => end(), AT_A_PAGE_MS);
+    const end = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    Deno.unrefTimer(timer as unknown as number);
+  });
+}
+
 /** Whether a server wants to know something before it goes on. */
-export function isQuestion(reply: Reply): reply is Reply & { kind: "result" } {
-  return reply.kind === "result" && reply.result.resultType === "input_required";
+export function isQuestion(reply: Reply): boolean {
+  return reply.kind === "result" ? reply.result.resultType === "input_required" : pagesIn(reply).length > 0;
 }

@@ -2,7 +2,7 @@ import { requireServer } from "../config/load.ts";
 import { messageOf } from "../model/errors.ts";
 import { cut, oneLine } from "../model/text.ts";
 import { within } from "../model/time.ts";
-import { type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
+import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import type { Hit } from "../vector/search_port.ts";
 import type { Session } from "./session.ts";
@@ -65,24 +65,37 @@ export async function warmSearch(session: Session): Promise<void> {
 /** Every tool of the session's servers, with a note for each server that could not be read. */
 export async function knownTools(session: Session, only?: string): Promise<{ tools: Tool[]; notes: string[] }> {
   if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.templates.tools()], notes: [] };
+  const { catalogues, notes } = await knownCatalogues(session, only);
+  const tools = catalogues.flatMap(({ catalogue }) => catalogue.tools);
+  return { tools: [...tools, ...only === undefined ? await session.shared.templates.tools() : []], notes };
+}
+
+export interface KnownCatalogues {
+  readonly catalogues: readonly { readonly server: string; readonly catalogue: Catalogue }[];
+  /** One for each server that could not be read. */
+  readonly notes: string[];
+}
+
+/** What the session's servers offer, in the order of the configuration. */
+export async function knownCatalogues(session: Session, only?: string): Promise<KnownCatalogues> {
   if (only !== undefined) requireServer(session.config, only);
   const entries = session.status().map(({ config }) => config)
     .filter((config) => !config.disabled && (only === undefined || config.name === only));
   const notes: string[] = [];
-  const lists = await Promise.all(entries.map(async ({ name }) => {
-    const known = await session.known(name);
-    if (known) return known.tools;
-    // One that failed before is not tried again by a search: that would make everybody wait each time.
-    const failure = await session.shared.catalogues.lastFailure(session.config.servers[name]!);
+  const catalogues = await Promise.all(entries.map(async ({ name: server }) => {
+    const known = await session.known(server);
+    if (known) return { server, catalogue: known };
+    // One that failed before is not tried again: that would make everybody wait each time.
+    const failure = await session.shared.catalogues.lastFailure(session.config.servers[server]!);
     try {
       if (failure !== undefined) throw new Error(failure);
-      const reading = session.server(name).catalogue();
-      return (await within(reading, FIRST_READ_MS, "it is still starting; try again in a moment")).tools;
+      const reading = session.server(server).catalogue();
+      const late = "it is still starting; try again in a moment";
+      return { server, catalogue: await within(reading, FIRST_READ_MS, late) };
     } catch (error) {
-      const said = session.privacy?.hide(messageOf(error), name) ?? messageOf(error);
-      notes.push(`(server "${name}" has no tools to offer: ${oneLine(said, 120)})`);
-      return [];
+      const said = session.privacy?.hide(messageOf(error), server) ?? messageOf(error);
+      notes.push(`(server "${server}" has no tools to offer: ${oneLine(said, 120)})`);
     }
   }));
-  return { tools: [...lists.flat(), ...only === undefined ? await session.shared.templates.tools() : []], notes };
+  return { catalogues: catalogues.filter((one) => one !== undefined), notes };
 }

@@ -5,10 +5,16 @@ import type { Config, ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
-import { readTools } from "../mcp/discover.ts";
+import { readLists } from "../mcp/discover.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
-import type { ServerRequest, Upstream } from "../mcp/upstream.ts";
+import {
+  CAPABILITIES,
+  type Capabilities,
+  type ServerEvent,
+  type ServerRequest,
+  type Upstream,
+} from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import type { Catalogue, Tool } from "../model/tool.ts";
@@ -16,7 +22,7 @@ import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
 import { askCaller, type Caller } from "./caller.ts";
-import type { CatalogueStore } from "./catalogue.ts";
+import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
 import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
 import type { ToolResult } from "./answer.ts";
@@ -59,10 +65,19 @@ export interface Privacy {
   keep(server: string, hidden: readonly HiddenValue[]): void;
 }
 
-/** A server that several sessions use, with all who wait for it. */
+/** A server that several sessions use, with all who wait for it and all who hear what it says. */
 export interface SharedServer {
   readonly server: Server;
   readonly callers: Set<Caller>;
+  readonly listeners: Set<(event: ServerEvent) => void>;
+}
+
+/** The client in front of a session. */
+export interface ClientSide {
+  /** What it can answer, once it has said so. */
+  readonly capabilities?: Capabilities;
+  /** Hears what servers say by themselves. */
+  tell(server: string, event: ServerEvent): void;
 }
 
 export interface CallRecord {
@@ -81,9 +96,13 @@ export interface Session extends AsyncDisposable {
   readonly privacy: Privacy | undefined;
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
   startTimeoutMs: number;
+  /** Set by whoever speaks to a client; servers are started with what it can answer. */
+  client: ClientSide;
   server(name: string): Server;
   /** Who is waiting for a server: its questions go to the last one who can answer. */
   callers(name: string): Set<Caller>;
+  /** Tells somebody else, too, what a server says by itself; what it gives ends that. */
+  hear(name: string, listener: (event: ServerEvent) => void): () => void;
   /** A tool, if it is in memory already. */
   inMemory(server: string, name: string): Tool | undefined;
   /** What learns from its calls, and has some answers before they are asked for. */
@@ -100,14 +119,17 @@ export interface SessionContext {
   readonly env: Readonly<Record<string, string>>;
 }
 
+interface Asked {
+  readonly callers: ReadonlySet<Caller>;
+  readonly signal: AbortSignal;
+}
+
 type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
 
 const START_TIMEOUT_MS = 30_000;
 const MAX_HTTP_FRAME = 16 * 1024 * 1024;
 /** Looking for personal data takes longer than parsing. */
 const LARGE_TO_HIDE = 64 * 1024;
-const LIST_TIMEOUT_MS = 30_000;
-const MAX_PAGES = 64;
 
 export async function openSession(shared: Shared, context: SessionContext): Promise<Session> {
   const loaded = await loadConfig(shared.home, context.cwd);
@@ -117,6 +139,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   shared.redactor.add(Object.values(secrets));
   const privacy = shared.privacy(config.policy);
   const servers = new Map<string, SharedServer & { isShared: boolean }>();
+  const leaving: (() => void)[] = [];
   let isClosed = false;
 
   function use(name: string): SharedServer {
@@ -125,6 +148,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     if (isClosed) throw new AgentCardsError("ENGINE_BUSY", "This session is closing down");
     const made = make(requireServer(config, name));
     servers.set(name, made);
+    leaving.push(session.hear(name, (event) => session.client.tell(name, event)));
     return made;
   }
 
@@ -135,9 +159,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     loaded,
     config,
     privacy,
+    client: { tell() {} },
     startTimeoutMs: START_TIMEOUT_MS,
     server: (name) => use(name).server,
     callers: (name) => use(name).callers,
+    hear(name, listener) {
+      const { listeners } = use(name);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     inMemory(server, name) {
       const entry = Object.hasOwn(config.servers, server) ? config.servers[server]! : undefined;
       return entry && !entry.disabled ? shared.catalogues.peek(entry)?.byName.get(name) : undefined;
@@ -158,6 +188,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     async [Symbol.asyncDispose]() {
       isClosed = true;
       session.notice.close();
+      for (const leave of leaving) leave();
       const own = [...servers.values()].filter(({ isShared }) => !isShared);
       await Promise.all(own.map(({ server }) => server[Symbol.asyncDispose]()));
     },
@@ -166,7 +197,8 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   function make(entry: ServerConfig): SharedServer & { isShared: boolean } {
     const fresh = () => {
       const callers = new Set<Caller>();
-      return { server: startable(entry, callers), callers };
+      const listeners: SharedServer["listeners"] = new Set();
+      return { server: startable(entry, { callers, listeners }), callers, listeners };
     };
     if (!entry.shared) return { ...fresh(), isShared: false };
     // Shared is what would start the same program, with the same variables, in the same folder.
@@ -178,12 +210,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return resolveServer(entry, entry.origin === "global" ? { ...context.env, ...secrets } : context.env);
   }
 
-  function startable(entry: ServerConfig, callers: Set<Caller>): Server {
+  function startable(entry: ServerConfig, { callers, listeners }: Omit<SharedServer, "server">): Server {
     return createServer({
       name: entry.name,
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
       connect: (events) => connect(entry, callers, events),
       list: (upstream, startMs) => list(entry, upstream, startMs),
+      onServerEvent(event) {
+        for (const tell of listeners) tell(event);
+      },
       onEvent(event, fields) {
         log(event === "server failed" ? "warning" : "info", event, fields);
         if (event !== "server failed") return;
@@ -197,16 +232,19 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const resolved = resolve(entry);
     shared.redactor.add(resolved.secrets);
     const era = (await shared.catalogues.find(entry))?.era;
+    const { sampling } = session.client.capabilities ?? {};
     const options = {
       version: VERSION,
+      // One that others use too must not count on what only this client can do.
+      capabilities: sampling && !entry.shared ? { ...CAPABILITIES, sampling } : CAPABILITIES,
       maxFrameBytes: config.limits.frame_bytes,
       startTimeoutMs: entry.start_timeout ?? session.startTimeoutMs,
       signal: events.signal,
       ...era && { era },
     };
     const handlers = {
-      onListChanged: events.onListChanged,
-      onRequest: (request: ServerRequest, signal: AbortSignal) => askCaller(callers, request, signal),
+      onEvent: events.onEvent,
+      onRequest: (request: ServerRequest, signal: AbortSignal) => asked(entry.name, request, { callers, signal }),
     };
     if (resolved.url) {
       return await connectHttp(resolved, {
@@ -224,7 +262,9 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       parse: shared.redactor.parse,
       redact: shared.redactor.redact,
       async parseLarge(frame, calls) {
-        const how = { calls, answerTokens: config.limits.answer_tokens, ...privacy && { pii: privacy.elsewhere } };
+        // A client that sees the tools themselves sees their answers whole, too.
+        const answerTokens = config.expose.tools === "direct" ? Infinity : config.limits.answer_tokens;
+        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere } };
         const { message, hidden } = await shared.large.parse(frame, how);
         privacy?.keep(entry.name, hidden);
         return message;
@@ -233,24 +273,22 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     }, handlers);
   }
 
+  /** What a server asks for a model is read by a model: personal data stays out of it, as it does of answers. */
+  async function asked(server: string, request: ServerRequest, { callers, signal }: Asked) {
+    const isHidden = privacy && request.method === "sampling/createMessage";
+    const shown = isHidden ? { ...request, params: privacy.hide(request.params, server) } : request;
+    const answer = await askCaller(callers, shown, { signal, cwd: context.cwd });
+    return isHidden ? await privacy.restore(answer, server) : answer;
+  }
+
   async function list(entry: ServerConfig, upstream: Upstream, startMs: number): Promise<Catalogue> {
-    const raw: unknown[] = [];
-    let cursor: unknown;
-    for (let page = 0; page < MAX_PAGES && raw.length <= config.limits.tools_per_server; page++) {
-      const reply = await upstream.request("tools/list", cursor ? { cursor } : {}, { timeoutMs: LIST_TIMEOUT_MS });
-      if (reply.kind !== "result") {
-        const why = reply.kind === "error" ? reply.message : "the list is too large";
-        throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${entry.name}" does not list its tools: ${why}`);
-      }
-      if (Array.isArray(reply.result.tools)) raw.push(...reply.result.tools);
-      cursor = reply.result.nextCursor;
-      if (typeof cursor !== "string" || cursor === "") break;
-    }
-    const read = await readTools(entry.name, raw, config.limits);
-    const catalogue = upstream.instructions ? Object.freeze({ ...read, instructions: upstream.instructions }) : read;
+    const before = (await shared.catalogues.find(entry))?.catalogue;
+    const catalogue = await readLists(entry.name, upstream, config.limits);
     await shared.catalogues.save(entry, { catalogue, era: upstream.era, startMs })
       .catch((error) => log("error", "catalogue not saved", { server: entry.name, reason: messageOf(error) }));
     shared.search.prepare(catalogue.tools);
+    const tell = servers.get(entry.name)?.listeners ?? [];
+    for (const list of changedLists(before, catalogue)) for (const one of tell) one({ kind: "list_changed", list });
     return catalogue;
   }
 

@@ -108,11 +108,12 @@ export function createPending(server: string) {
 
 function replyOf(message: Message): Reply {
   if (isObject(message.error)) {
-    const { code, message: text } = message.error;
+    const { code, message: text, data } = message.error;
     return {
       kind: "error",
       code: typeof code === "number" ? code : -32603,
       message: typeof text === "string" ? text : "the server gave no reason",
+      ...data !== undefined && { data },
     };
   }
   if (isObject(message.result)) return { kind: "result", result: message.result };

@@ -3,10 +3,23 @@ import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
-import { createClient, type Era, eraOf, gaveUp, type Reply, type Upstream, type UpstreamHandlers } from "./upstream.ts";
+import {
+  type Capabilities,
+  createClient,
+  createWatcher,
+  type Era,
+  eraOf,
+  gaveUp,
+  type Reply,
+  type Upstream,
+  type UpstreamHandlers,
+  withCaller,
+} from "./upstream.ts";
 
 export interface ConnectHttpOptions {
   readonly version: string;
+  /** What we can answer when the server asks. */
+  readonly capabilities: Capabilities;
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;
   readonly era?: Era;
@@ -72,26 +85,27 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
         maxRetries: 3,
       },
     });
-  const client = await createClient(options.version, handlers);
+  const client = await createClient(options, handlers);
   const closed = Promise.withResolvers<string>();
   client.onclose = () => closed.resolve("the connection ended");
-  client.setNotificationHandler("notifications/tools/list_changed", () => handlers.onListChanged());
   await withinTime(
     client.connect(transport, { timeout: options.startTimeoutMs, ...options.era && { prior: options.era } }),
     { options, close: () => transport.close() },
   );
   const era = eraOf(client);
-  const listChanged = client.getServerCapabilities()?.tools?.listChanged === true;
-  if (era.kind === "modern" && listChanged) client.listen({ toolsListChanged: true }).catch(() => {});
   const instructions = client.getInstructions();
   const upstream: Upstream = {
     era,
+    capabilities: { ...client.getServerCapabilities() },
     ...instructions && { instructions },
     closed: closed.promise,
     close: () => client.close(),
+    notify: (method) => era.kind === "legacy" && void client.notification({ method }).catch(() => {}),
+    watch: createWatcher(client, era),
     async request(method, params, request) {
       try {
-        return options.clean(await send(server.name, client, { method, params, ...request }));
+        const sent = { method, params: withCaller(params, era, request), ...request };
+        return options.clean(await send(server.name, client, sent));
       } catch (error) {
         // A server that is gone, or has forgotten our session, is connected to anew by the next call.
         if (toAgentCardsError(error).code === "SERVER_LOST") {
@@ -147,7 +161,10 @@ async function send(server: string, client: Client, { method, params, ...options
     return { kind: "result", result: result as Record<string, unknown> };
   } catch (error) {
     const { ProtocolError, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
-    if (error instanceof ProtocolError) return { kind: "error", code: error.code, message: error.message };
+    if (error instanceof ProtocolError) {
+      const { code, message, data } = error;
+      return { kind: "error", code, message, ...data !== undefined && { data } };
+    }
     const timedOut = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
     if (options.signal?.aborted || timedOut) throw gaveUp(server, options.signal, options.timeoutMs);
     throw new AgentCardsError(

@@ -1,14 +1,27 @@
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
 import { createPending } from "./_pending.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
-import { CAPABILITIES, createClient, type Era, eraOf, type LargeResult, type Upstream } from "./upstream.ts";
-import type { UpstreamHandlers } from "./upstream.ts";
+import {
+  type Capabilities,
+  checkedReply,
+  createClient,
+  createWatcher,
+  type Era,
+  eraOf,
+  type LargeResult,
+  modernEnvelope,
+  type Upstream,
+  type UpstreamHandlers,
+  withCaller,
+  withMeta,
+} from "./upstream.ts";
 
 export interface ConnectOptions extends SpawnContext {
   readonly version: string;
+  /** What we can answer when the server asks. */
+  readonly capabilities: Capabilities;
   readonly maxFrameBytes: number;
   /** Above this a frame is parsed elsewhere. */
   readonly largeFrameBytes?: number;
@@ -85,10 +98,7 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
     ...options.largeFrameBytes !== undefined && { largeFrameBytes: options.largeFrameBytes },
     parse: options.parse,
     onGarbage: options.onGarbage,
-    intercept(message) {
-      if (message.method === "notifications/tools/list_changed") handlers.onListChanged();
-      return pending.take(message);
-    },
+    intercept: pending.take,
     redact: options.redact,
     async onLargeFrame(bytes) {
       if (!pending.isWaiting()) return options.onGarbage("a large message that nobody asked for");
@@ -101,7 +111,7 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
       }
     },
   });
-  const client = await createClient(options.version, handlers);
+  const client = await createClient(options, handlers);
   client.onclose = () => {
     const reason = transport.reason ?? "the connection ended";
     pending.failAll(reason);
@@ -118,36 +128,25 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
     throw new HandshakeError(reason ?? messageOf(cause), reason !== undefined);
   }
   const era = eraOf(client);
-  if (era.kind === "modern" && client.getServerCapabilities()?.tools?.listChanged) {
-    client.listen({ toolsListChanged: true }).catch(() => {});
-  }
   const instructions = client.getInstructions();
-  const envelope = era.kind === "modern" ? modernEnvelope(options.version, client.getNegotiatedProtocolVersion()!) : {};
+  const envelope = era.kind === "modern" ? modernEnvelope(options, client.getNegotiatedProtocolVersion()!) : {};
   const upstream: Upstream = {
     era,
+    capabilities: { ...client.getServerCapabilities() },
     ...instructions && { instructions },
     pid: process.pid,
     closed: closed.promise,
     close: () => transport.close(),
-    request: (method, params, request) =>
-      pending.request(transport, { method, params: withMeta(params, envelope) }, request),
+    notify: (method) => era.kind === "legacy" && transport.write({ jsonrpc: "2.0", method }),
+    watch: createWatcher(client, era),
+    async request(method, given, request) {
+      const params = withMeta(withCaller(given, era, request), envelope);
+      return checkedReply(await pending.request(transport, { method, params }, request), era);
+    },
   };
   return Object.freeze(upstream);
 }
 
 function later(ms: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
-}
-
-/** What every request of the stateless protocol carries about us. */
-function modernEnvelope(version: string, protocol: string): Record<string, unknown> {
-  return {
-    "io.modelcontextprotocol/protocolVersion": protocol,
-    "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
-    "io.modelcontextprotocol/clientInfo": { name: "agentcards", version },
-  };
-}
-
-function withMeta(params: Record<string, unknown>, meta: Record<string, unknown>): Record<string, unknown> {
-  return { ...params, _meta: { ...isObject(params._meta) ? params._meta : {}, ...meta } };
 }

@@ -1,11 +1,81 @@
 import type { Limits } from "../config/schema.ts";
+import { AgentCardsError } from "../model/errors.ts";
 import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, sanitise } from "../model/text.ts";
-import { type Catalogue, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+import type { Upstream } from "./upstream.ts";
 
 const encoder = new TextEncoder();
 const MAX_DESCRIPTION = 16_384;
 const NAME = /^[\x21-\x7e]{1,128}$/;
+
+type ListLimits = Pick<Limits, "tools_per_server" | "definition_bytes">;
+
+const LIST_TIMEOUT_MS = 30_000;
+const MAX_PAGES = 64;
+
+/** Everything a server lists. Its tools must be readable; what else it offers is taken as far as it can be. */
+export async function readLists(server: string, upstream: Upstream, limits: ListLimits): Promise<Catalogue> {
+  const { capabilities, instructions } = upstream;
+  const list = (method: string, key: string) => readPages(upstream, { method, key, most: limits.tools_per_server });
+  const also = async (isOffered: boolean, method: string, key: string) => {
+    const raw = isOffered ? await list(method, key) : [];
+    return typeof raw === "string" ? [] : raw;
+  };
+  const hasResources = isObject(capabilities.resources);
+  const [tools, resources, templates, prompts] = await Promise.all([
+    list("tools/list", "tools"),
+    also(hasResources, "resources/list", "resources"),
+    also(hasResources, "resources/templates/list", "resourceTemplates"),
+    also(isObject(capabilities.prompts), "prompts/list", "prompts"),
+  ]);
+  const offersMore = hasResources || isObject(capabilities.prompts);
+  const needsNoTools = capabilities.tools === undefined && offersMore;
+  if (typeof tools === "string" && !needsNoTools) {
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${server}" does not list its tools: ${tools}`);
+  }
+  const read = await readTools(server, typeof tools === "string" ? [] : tools, limits);
+  const offers: Offers = {
+    resources: entries(resources, "uri", limits),
+    templates: entries(templates, "uriTemplate", limits),
+    prompts: entries(prompts, "name", limits),
+  };
+  return Object.freeze({ ...read, ...instructions && { instructions }, ...offersMore && { offers } });
+}
+
+/** One list, page after page; or why it cannot be had. */
+async function readPages(
+  upstream: Upstream,
+  { method, key, most }: { method: string; key: string; most: number },
+): Promise<unknown[] | string> {
+  const raw: unknown[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MAX_PAGES && raw.length <= most; page++) {
+    const reply = await upstream.request(method, cursor ? { cursor } : {}, { timeoutMs: LIST_TIMEOUT_MS });
+    if (reply.kind !== "result") return reply.kind === "error" ? reply.message : "the list is too large";
+    const items = reply.result[key];
+    if (Array.isArray(items)) raw.push(...items);
+    cursor = reply.result.nextCursor;
+    if (typeof cursor !== "string" || cursor === "") break;
+  }
+  return raw;
+}
+
+/** The usable entries of a list, each once, without what nobody would see. */
+function entries(raw: readonly unknown[], key: "uri" | "uriTemplate" | "name", limits: ListLimits): JsonObject[] {
+  const found = new Map<string, JsonObject>();
+  for (const item of raw.slice(0, limits.tools_per_server)) {
+    if (!isObject(item) || typeof item[key] !== "string" || item[key] === "" || item[key].length > 2_000) continue;
+    if (encoder.encode(JSON.stringify(item)).length > limits.definition_bytes || found.has(item[key])) continue;
+    const entry = { ...storable(item) } as Record<string, unknown>;
+    for (const name of ["name", "title"]) if (typeof entry[name] === "string") entry[name] = oneLine(entry[name], 200);
+    if (typeof entry.description === "string") entry.description = cut(sanitise(entry.description), MAX_DESCRIPTION);
+    // What its owner is asked for later must be what was listed, to the letter.
+    entry[key] = item[key];
+    found.set(item[key], entry as JsonObject);
+  }
+  return [...found.values()];
+}
 
 /**
  * Takes a server's raw tool list, tool by tool: one that cannot be used is dropped, one that can be mended is, and both
@@ -14,7 +84,7 @@ const NAME = /^[\x21-\x7e]{1,128}$/;
 export async function readTools(
   server: string,
   raw: readonly unknown[],
-  limits: Pick<Limits, "tools_per_server" | "definition_bytes">,
+  limits: ListLimits,
 ): Promise<Catalogue> {
   const tools = new Map<string, Tool>();
   const dropped: ToolNote[] = [];
@@ -76,8 +146,24 @@ async function readTool(server: string, given: Record<string, unknown>, mended: 
     inputSchema,
     ...outputSchema && { outputSchema },
     ...isObject(raw.annotations) && { annotations: raw.annotations as JsonObject },
+    ...more(raw),
     hash: await sha256(canonicalJson(given)),
   });
+}
+
+/** What else a definition says; it reaches clients that see the tool itself. Tasks are not ours to promise. */
+function more(raw: Record<string, unknown>): { more?: JsonObject } {
+  const {
+    name: _1,
+    title: _2,
+    description: _3,
+    inputSchema: _4,
+    outputSchema: _5,
+    annotations: _6,
+    execution: _7,
+    ...rest
+  } = raw;
+  return Object.keys(rest).length > 0 ? { more: rest as JsonObject } : {};
 }
 
 /** The same without NUL and half surrogates: one of them, and the database refuses the whole list. */

@@ -1,6 +1,6 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Catalogue } from "../model/tool.ts";
-import type { Reply, RequestOptions, Upstream } from "./upstream.ts";
+import type { Reply, RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 
 /** Where a server is in its life. */
 export type ServerState = "stopped" | "starting" | "running" | "failing";
@@ -18,16 +18,22 @@ export interface Server extends AsyncDisposable {
   status(): ServerStatus;
   /** Sends a request, starting the server when needed. */
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Reply>;
-  /** The tools as the running server lists them, starting it when needed. */
+  /** What the running server lists, starting it when needed. */
   catalogue(): Promise<Catalogue>;
+  /** From now on these are watched for somebody, also after it was started again; while anything is, it is not idle. */
+  watch(holder: unknown, uris: readonly string[]): Promise<void>;
+  /** Tells it something, if it is running. */
+  notify(method: string): void;
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
   readonly name: string;
   readonly idleStopMs: number;
-  connect(handlers: { onListChanged(): void; signal: AbortSignal }): Promise<Upstream>;
-  /** Reads the tools of a server that has just started or said that they changed. */
+  connect(handlers: { onEvent(event: ServerEvent): void; signal: AbortSignal }): Promise<Upstream>;
+  /** Told what the server says by itself; where lists changed, they are read anew instead. */
+  onServerEvent(event: ServerEvent): void;
+  /** Reads the lists of a server that has just started or said that they changed. */
   list(upstream: Upstream, startMs: number): Promise<Catalogue>;
   onEvent(event: string, fields?: Record<string, unknown>): void;
 }
@@ -39,6 +45,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** A server that lived this long had started well: its fall is not counted as a failed start. */
 const HEALTHY_MS = 10_000;
 const LIST_CHANGED_PAUSE_MS = 1_000;
+const LIST_CHANGED_SOON_MS = 20;
 
 interface Running {
   readonly upstream: Upstream;
@@ -58,6 +65,8 @@ export function createServer(options: ServerOptions): Server {
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
   let starting: AbortController | undefined;
+  const watching = new Map<unknown, readonly string[]>();
+  const watched = () => [...new Set([...watching.values()].flat())];
 
   function failed(reason: string): void {
     failures++;
@@ -92,7 +101,7 @@ export function createServer(options: ServerOptions): Server {
       await waitForTurn(signal);
       const begin = performance.now();
       if (signal.aborted || disposed) throw stopped();
-      const upstream = await options.connect({ onListChanged, signal });
+      const upstream = await options.connect({ onEvent, signal });
       if (signal.aborted) {
         await upstream.close();
         throw stopped();
@@ -101,6 +110,8 @@ export function createServer(options: ServerOptions): Server {
       const { startMs } = started;
       list(started).catch(() => {});
       current = started;
+      // Nobody waits for this: a resource that is gone by now is watched no more.
+      if (watching.size > 0) upstream.watch(watched()).catch(() => {});
       upstream.closed.then((reason) => ended(started, reason));
       options.onEvent("server started", { server: options.name, ms: Math.round(startMs), pid: upstream.pid });
       return started;
@@ -131,15 +142,19 @@ export function createServer(options: ServerOptions): Server {
     failed(reason);
   }
 
-  /** However often a server says so, its list is read at most once a second. */
+  /** However often a server says so, its lists are read at most once a second; a single change is read soon. */
   let refresh: ReturnType<typeof setTimeout> | undefined;
-  function onListChanged(): void {
+  let refreshedAt = -Infinity;
+  function onEvent(event: ServerEvent): void {
+    if (event.kind !== "list_changed") return options.onServerEvent(event);
+    const wait = Math.max(LIST_CHANGED_SOON_MS, refreshedAt + LIST_CHANGED_PAUSE_MS - performance.now());
     refresh ??= setTimeout(() => {
       refresh = undefined;
+      refreshedAt = performance.now();
       if (!current) return;
       current.catalogue = undefined;
       list(current).catch(() => {});
-    }, LIST_CHANGED_PAUSE_MS);
+    }, wait);
   }
 
   async function use<T>(work: (running: Running) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -167,7 +182,7 @@ export function createServer(options: ServerOptions): Server {
     idleTimer = setTimeout(() => {
       idleTimer = undefined;
       const rest = options.idleStopMs - (performance.now() - lastUsed);
-      if (inFlight > 0) stopWhenIdle(options.idleStopMs);
+      if (inFlight > 0 || watching.size > 0) stopWhenIdle(options.idleStopMs);
       else if (rest > 1) stopWhenIdle(rest);
       else void stop();
     }, after);
@@ -199,6 +214,12 @@ export function createServer(options: ServerOptions): Server {
         return upstream.request(method, params, request);
       }, request.signal),
     catalogue: () => use(list),
+    async watch(holder, uris) {
+      if (uris.length > 0) watching.set(holder, uris);
+      else if (!watching.delete(holder)) return;
+      if (current || watching.size > 0) await use(({ upstream }) => upstream.watch(watched()));
+    },
+    notify: (method) => current?.upstream.notify(method),
     stop,
     async [Symbol.asyncDispose]() {
       disposed = true;

@@ -16,6 +16,7 @@ export type ErrorCode =
   | "TOOL_DENIED"
   | "TOOL_FAILED"
   | "INPUT_INVALID"
+  | "STATE_UNKNOWN"
   | "MODEL_UNUSABLE"
   | "REFERENCE_INVALID"
   | "PLAN_INVALID"

@@ -11,6 +11,8 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: JsonObject;
+  /** What else its definition says: icons, meta data. */
+  readonly more?: JsonObject;
   /** SHA-256 over the canonical JSON of the whole definition. */
   readonly hash: string;
 }
@@ -42,6 +44,14 @@ export interface Catalogue {
   readonly dropped: readonly ToolNote[];
   readonly repaired: readonly ToolNote[];
   readonly instructions?: string;
+  readonly offers?: Offers;
+}
+
+/** What a server offers besides tools, as it says it. */
+export interface Offers {
+  readonly resources: readonly JsonObject[];
+  readonly templates: readonly JsonObject[];
+  readonly prompts: readonly JsonObject[];
 }
 
 /** Names the server side of an id may have; the colon is ours. */

@@ -19,7 +19,9 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
         "something_new",
       ]);
       assert.deepEqual(result.content[0], { type: "text", text: "hello", annotations: { audience: ["user"] } });
-      assert.deepEqual(result.structuredContent, [1, "two", null]);
+      // The older protocol knows objects only; its clients would refuse the whole answer.
+      const given = [1, "two", null];
+      assert.deepEqual(result.structuredContent, era === "legacy" ? { result: given } : given);
       assert.equal(result._meta?.["example.com/trace"], "abc");
       assert.equal(result.isError, undefined);
       if (era === "modern") assert.equal(result.resultType, "complete");
@@ -80,8 +82,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
         const _retry = { inputResponses: { [key]: given }, requestState: asked.requestState };
         result = await client.use(`${server}:ask`, {}, { _retry });
         if (server === "kit") {
-          const again = await client.use(`${server}:ask`, {}, { _retry });
-          assert.equal(again.isError, true, "an answer counts once");
+          await assert.rejects(client.use(`${server}:ask`, {}, { _retry }), /-32602/, "an answer counts once");
         }
       }
       assert.match(textOf(result), /Ada/);

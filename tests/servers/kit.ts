@@ -190,7 +190,8 @@ if (Deno.args.includes("--files")) {
 /** The stateless protocol asks by its answer. */
 const modernAsk: Handler = (params) => {
   if (params.inputResponses) {
-    return text(JSON.stringify((params.inputResponses as Message).name) + String(params.requestState));
+    const { name: answer } = params.inputResponses as Message;
+    return { resultType: "complete", ...text(JSON.stringify(answer) + String(params.requestState)) };
   }
   return {
     resultType: "input_required",

@@ -18,7 +18,7 @@ export interface Wire {
 }
 
 export class RpcError extends Error {
-  constructor(readonly code: number, message: string) {
+  constructor(readonly code: number, message: string, readonly data?: unknown) {
     super(message);
   }
 }
@@ -73,8 +73,8 @@ async function answer(message: Message, handlers: Record<string, Handler>, runni
     const result = await handler(params, { id, meta: (params._meta ?? {}) as Message, signal: controller.signal });
     if (id !== undefined && !controller.signal.aborted) wire.send({ id, result });
   } catch (error) {
-    const code = error instanceof RpcError ? error.code : -32603;
-    if (id !== undefined) wire.send({ id, error: { code, message: (error as Error).message } });
+    const { code, data } = error instanceof RpcError ? error : { code: -32603, data: undefined };
+    if (id !== undefined) wire.send({ id, error: { code, message: (error as Error).message, data } });
   } finally {
     running.delete(id);
   }

@@ -1,0 +1,74 @@
+import { ensureHome, type Home, locateHome } from "../config/home.ts";
+import { takeLock } from "../db/lock.ts";
+import { channelPair } from "../gateway/channel_pair.ts";
+import { homeInUse } from "../gateway/embed.ts";
+import { connectEngine } from "../gateway/engine_client.ts";
+import { serveClient } from "../gateway/front.ts";
+import { createGateway, type Gateway } from "../gateway/gateway.ts";
+import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
+import { serveHttp } from "../gateway/http/server.ts";
+import type { ConnectEngine } from "../gateway/http/wire.ts";
+import { ownProgram } from "./own_program.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface ServeHttpOptions {
+  readonly port: number;
+  readonly standalone?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** `agentcards serve --http`: the same tools for clients that speak HTTP, on this machine only. */
+export async function serveOverHttp(options: ServeHttpOptions, terminal: Terminal): Promise<number> {
+  const env = Deno.env.toObject();
+  const home = locateHome(env);
+  await ensureHome(home);
+  await using lock = options.standalone ? await takeLock(home.lock) : undefined;
+  if (options.standalone && !lock) throw await homeInUse(home);
+  await using gateway = options.standalone ? await createGateway(home, { logToStderr: true }) : undefined;
+  const context = { cwd: Deno.cwd(), env };
+  const connect: ConnectEngine = gateway
+    ? () => Promise.resolve(connectHere(gateway, context))
+    : () => connectEngine({ home, kind: "mcp", ...context, program: ownProgram(), tellsRelated: true });
+
+  const stopping = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, stopping.resolve);
+  const token = await readToken(home);
+  const endpoint = await serveHttp({
+    port: options.port,
+    token,
+    connect,
+    onError: (what) => terminal.err(`${what}\n`),
+  });
+  if (options.json) {
+    terminal.out(JSON.stringify({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }) + "\n");
+  } else terminal.err(welcome(endpoint.url, home));
+  await stopping.promise;
+  await endpoint.close();
+  return 0;
+}
+
+/** A connection to the engine in this very process. */
+function connectHere(gateway: Gateway, context: { cwd: string; env: Record<string, string> }) {
+  const [ours, theirs] = channelPair(MAX_CLIENT_FRAME);
+  const session = gateway.openSession(context);
+  session.catch(() => {});
+  void serveClient(theirs, session, { tellsRelated: true })
+    .finally(() => session.then((open) => gateway.closeSession(open)).catch(() => {}));
+  return { channel: ours, pid: Deno.pid };
+}
+
+/** The secret that clients must know; made once, readable for its owner only. */
+async function readToken(home: Home): Promise<string> {
+  const kept = await Deno.readTextFile(home.httpToken).catch(() => "");
+  if (/^\S{32,}$/.test(kept.trim())) return kept.trim();
+  const token = crypto.getRandomValues(new Uint8Array(32)).toHex();
+  await Deno.writeTextFile(home.httpToken, `${token}\n`, { mode: 0o600 });
+  return token;
+}
+
+function welcome(url: string, home: Home): string {
+  return `AgentCards answers at ${url}
+Clients need the token in ${home.httpToken}, for example:
+  claude mcp add --transport http agentcards ${url} --header "Authorization: Bearer $(cat ${home.httpToken})"
+`;
+}

@@ -1,0 +1,38 @@
+import { jsonDepth } from "../../model/json.ts";
+import { MAX_CLIENT_FRAME } from "../hello.ts";
+import { refusal } from "./guard.ts";
+
+const MAX_DEPTH = 64;
+
+/** The JSON in a request's body, read no further than it may be long; or the answer that says what is wrong with it. */
+export async function readBody(request: Request): Promise<{ body: unknown } | { refused: Response }> {
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  const bytes = announced > MAX_CLIENT_FRAME ? undefined : await readBytes(request);
+  if (!bytes) return { refused: refusal(413, `The body is larger than ${MAX_CLIENT_FRAME} bytes`) };
+  if (jsonDepth(bytes, MAX_DEPTH) > MAX_DEPTH) {
+    return { refused: refusal(400, `The body nests deeper than ${MAX_DEPTH}`) };
+  }
+  try {
+    return { body: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) };
+  } catch {
+    const error = { code: -32700, message: "Parse error: the body is not JSON" };
+    return { refused: Response.json({ jsonrpc: "2.0", id: null, error }, { status: 400 }) };
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_CLIENT_FRAME) return undefined;
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,68 @@
+import { isLegacyRequest } from "@modelcontextprotocol/server";
+import { AgentCardsError, describe, messageOf } from "../../model/errors.ts";
+import { readBody } from "./body.ts";
+import { createGuard, PATH, refusal } from "./guard.ts";
+import { createLegacyHandler } from "./legacy.ts";
+import { createModernHandler } from "./modern.ts";
+import type { ConnectEngine } from "./wire.ts";
+
+export interface HttpOptions {
+  readonly port: number;
+  readonly token: string;
+  connect: ConnectEngine;
+  onError(what: string): void;
+}
+
+/** An endpoint on this machine's own address. */
+export interface HttpEndpoint {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Nobody else's pages may read, keep or guess anything of what is answered. */
+const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** Serves Streamable HTTP in both eras of the protocol, on loopback, to whoever knows the token. */
+export async function serveHttp({ port, token, connect, onError }: HttpOptions): Promise<HttpEndpoint> {
+  const guard = await createGuard(token);
+  const legacy = createLegacyHandler(connect);
+  const modern = createModernHandler(connect);
+
+  async function answer(request: Request): Promise<Response> {
+    const refused = await guard(request);
+    if (refused) return refused;
+    if (request.method !== "POST") return await legacy.fetch(request, undefined);
+    const read = await readBody(request);
+    if ("refused" in read) return read.refused;
+    return await isLegacyRequest(request, read.body)
+      ? await legacy.fetch(request, read.body)
+      : await modern.fetch(request, read.body);
+  }
+
+  const server = listen(port, async (request) => {
+    const response = await answer(request).catch((error) => {
+      onError(describe(error));
+      return refusal(500, "Something went wrong; the log says more");
+    });
+    for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
+    return response;
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}${PATH}`,
+    async close() {
+      await Promise.all([legacy.close(), modern.close()]);
+      await server.shutdown();
+    },
+  };
+}
+
+function listen(port: number, handler: (request: Request) => Promise<Response>): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
+  } catch (cause) {
+    throw new AgentCardsError("USAGE", `Cannot listen on 127.0.0.1:${port}: ${messageOf(cause)}`, {
+      cause,
+      hint: "Choose another with --port.",
+    });
+  }
+}

@@ -1,0 +1,80 @@
+// deno task e2e:conformance [--scenario NAME] [--json]: the official conformance suite against our HTTP endpoint, in direct
+// mode in front of a server that has what the suite asks for, in both revisions of the protocol.
+import { parseArgs } from "node:util";
+import { table } from "../../src/cli/table.ts";
+import { createTestHome, ROOT, testServer } from "../fixtures/gateway.ts";
+import { openDoor, startHttp } from "../fixtures/http.ts";
+import { installTools } from "../fixtures/npm_tools.ts";
+
+const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+const EXPECTED_FAILURES = `${ROOT}tests/e2e/expected_failures.yml`;
+const REVISIONS = [
+  { revision: "2025-11-25", server: ["conformance"] },
+  { revision: "2025-11-25", server: ["conformance", "--modern"] },
+  { revision: "2026-07-28", server: ["conformance", "--modern"] },
+] as const;
+
+interface Verdict {
+  readonly revision: string;
+  readonly behind: string;
+  readonly code: number;
+  readonly passed: number;
+  readonly failed: readonly string[];
+  readonly output: string;
+}
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: { scenario: { type: "string" }, json: { type: "boolean" }, verbose: { type: "boolean" } },
+});
+const tools = await installTools("conformance", [SUITE, "node@24.21.0"]);
+const verdicts: Verdict[] = [];
+for (const { revision, server } of REVISIONS) verdicts.push(await judge(revision, server));
+if (values.json) {
+  console.log(JSON.stringify({ runs: verdicts.map(({ output: _output, ...verdict }) => verdict) }));
+} else {
+  const rows = verdicts.map(({ revision, behind, passed, failed, code }) => [
+    revision,
+    behind,
+    String(passed),
+    failed.join(", ") || "none",
+    code === 0 ? "conforms" : "does not conform",
+  ]);
+  console.log(table([["revision", "server behind", "checks passed", "failed", ""], ...rows]));
+  for (const { output, code } of verdicts) if (values.verbose || code !== 0) console.log(output);
+}
+Deno.exit(verdicts.every(({ code }) => code === 0) ? 0 : 1);
+
+async function judge(revision: string, [server, ...args]: readonly [string, ...string[]]): Promise<Verdict> {
+  await using home = await createTestHome({
+    servers: { conformance: testServer(server, ...args) },
+    expose: { tools: "direct", prefix: "none" },
+  });
+  // As every server is by the time somebody uses it: read once.
+  await home.run(["index"]);
+  await using http = await startHttp(home);
+  await using door = await openDoor(http);
+  const which = values.scenario
+    ? ["--scenario", values.scenario, "--spec-version", revision]
+    : ["--requirements", revision];
+  const { code, stdout, stderr } = await new Deno.Command(`${tools}/node_modules/.bin/node`, {
+    args: [
+      `${tools}/node_modules/@modelcontextprotocol/conformance/dist/index.js`,
+      "server",
+      "--url",
+      door.url,
+      ...which,
+      "--expected-failures",
+      EXPECTED_FAILURES,
+      "-o",
+      `${home.dir}/results`,
+      ...values.verbose ? ["--verbose"] : [],
+    ],
+    cwd: home.dir,
+  }).output();
+  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  const passed = [...output.matchAll(/(\d+) passed/g)].at(-1)?.[1];
+  // What is marked as failed and was not foreseen; what the revision does not require is run, but not held against us.
+  const failed = [...output.matchAll(/^  ✗ (\S+)/gm)].map((match) => match[1]!);
+  return { revision, behind: args.length ? "modern" : "legacy", code, passed: Number(passed ?? 0), failed, output };
+}
