@@ -64,7 +64,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
       const state = isModern ? await parking.unseal(call) : params.requestState;
       work = workFor(open, method as string, { ...params, requestState: state }, meta);
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
-      const level = isModern ? meta[`${META}logLevel`] : logLevel;
+      // An older client hears of what it has not refused; a stateless server wants to be told so.
+      const level = isModern ? meta[`${META}logLevel`] : logLevel ?? "info";
       const start = (ask: Caller["ask"]) => {
         const caller: Caller = {
           signal: controller.signal,
@@ -79,8 +80,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
                 id,
               ),
           },
-          ...(!isModern || typeof level === "string") && {
-            ...typeof level === "string" && { logLevel: level },
+          ...typeof level === "string" && {
+            logLevel: level,
             log: (said) => isLoggedAt(said.level, level) && send({ method: "notifications/message", params: said }, id),
           },
           ...traceOf(meta),

@@ -1,5 +1,6 @@
-import { canonicalJson, isObject } from "../model/json.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
 import { cut, tokens } from "../model/text.ts";
+import type { Beside } from "../model/tool.ts";
 
 /** A tool result as MCP has it; foreign, so nothing beyond `content` being an array is taken for granted. */
 export type ToolResult = Record<string, unknown>;
@@ -98,6 +99,19 @@ export function valueOf(result: ToolResult): unknown {
   const content = Array.isArray(result.content) ? result.content : [];
   const values = content.filter(isText).map(({ text }) => parsed(text));
   return values.length === 1 ? values[0] : values;
+}
+
+/** What a result holds besides that: content that is no text, and meta data that is not about the connection. */
+export function besideValue({ content, _meta }: ToolResult): Beside | undefined {
+  const blocks = (Array.isArray(content) ? content : []).filter((block) => isObject(block) && !isText(block)) as Json[];
+  const meta = Object.entries(isObject(_meta) ? _meta : {}).filter(([key]) =>
+    !key.startsWith("io.modelcontextprotocol/")
+  );
+  if (blocks.length === 0 && meta.length === 0) return undefined;
+  return {
+    ...blocks.length > 0 && { content: blocks },
+    ...meta.length > 0 && { meta: Object.fromEntries(meta) as JsonObject },
+  };
 }
 
 /** The same for code, which can use more than text: images and other bytes as what its cage turns into bytes. */

@@ -81,6 +81,14 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
     return turn;
   };
 
+  // Many calls, one token: what a client hears must only ever go up.
+  let steps = 0;
+  const progressOf = (id: string): Caller["progress"] => ({ message, progress, total }) =>
+    caller.progress!({
+      progress: ++steps,
+      message: oneLine(`${id}: ${message ?? [progress, total].filter((part) => part !== undefined).join(" of ")}`, 300),
+    });
+
   return async (asked, args, { signal, pause }) => {
     const began = performance.now();
     const { server, name } = await resolveTool(session, asked);
@@ -94,6 +102,7 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
     const inside = {
       ...caller,
       takesQuestions: false,
+      ...caller.progress && { progress: progressOf(id) },
       ...caller.ask && { ask: pausing(caller.ask, { pause, inTurn }) },
       signal,
     };

@@ -8,7 +8,6 @@ import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
-import { textResult } from "./answer.ts";
 import { createCallLog } from "./call_log.ts";
 import { createCatalogueStore } from "./catalogue.ts";
 import { type CodeRoom, createCodeRoom } from "./code_room.ts";
@@ -22,6 +21,7 @@ import { openSession, type Session, type SessionContext, type Shared } from "./s
 import { createSuggestions, type Suggestions } from "./suggestions.ts";
 import { createTemplates, filledIn, type Templates } from "./templates.ts";
 import { workflowAnswer } from "./workflow_answer.ts";
+import { resultOfRun } from "./workflow_media.ts";
 import { lessonsOf } from "./workflow_lessons.ts";
 import { createWorkflows, type Workflows, type WorkSession } from "./workflows.ts";
 
@@ -102,7 +102,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       const options = template.pause ? { pause: template.pause } : {};
       const request = { tasks: filledIn(template, given), options, name: `workflow:${name}` };
       const view = await workflows.start(request, { session, caller, by: "agent" });
-      return textResult(JSON.stringify(await workflowAnswer(view, session)), view.state.status === "failed");
+      return resultOfRun(await workflowAnswer(view, session), view.state.status === "failed");
     },
   };
   const sessions = new Set<Session>();

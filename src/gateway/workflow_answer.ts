@@ -3,6 +3,7 @@ import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { outlined } from "./answer.ts";
+import { besideResults, withBeside } from "./workflow_media.ts";
 import type { Session } from "./session.ts";
 import type { RunView } from "./workflow_live.ts";
 
@@ -14,9 +15,10 @@ const SHOWN_OF_A_HANDLE = 200;
 
 /** What comes back of a run: the results at its ends in full, everything else as a line. */
 export async function workflowAnswer(view: RunView, session: Session): Promise<JsonObject> {
-  const answer = await answerOf(view, session);
+  const beside = await besideResults(wantedOf(view.state), session);
+  const answer = { ...await answerOf(view, session), ...beside.media.length > 0 && { media: beside.media } };
   // A run may be older than the rule.
-  return session.privacy?.hide(answer, "agentcards") ?? answer;
+  return withBeside(session.privacy?.hide(answer, "agentcards") ?? answer, beside);
 }
 
 async function answerOf({ id, state }: RunView, session: Session): Promise<JsonObject> {

@@ -12,8 +12,8 @@ import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { codePort } from "./workflow_code.ts";
-import { createPorts } from "./workflow_ports.ts";
-import { progressTo } from "./workflow_progress.ts";
+import { createPorts, type PortOptions } from "./workflow_ports.ts";
+import { progressTo, type Teller } from "./workflow_progress.ts";
 import type { ToolBook } from "./workflow_tools.ts";
 
 /** A run as it stands. */
@@ -83,15 +83,18 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
   function launch(id: string, { session, fold, plan, writer, book, written }: Launch): LiveRun {
     requireOpen();
     const watchers = new Set<Caller>();
-    const listeners = new Set<(event: RunEvent) => void>();
+    const listeners = new Set<Teller>();
     const { concurrency, server_concurrency } = session.config.limits;
-    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, sandbox) });
+    const onProgress: PortOptions["onProgress"] = (task, said) => {
+      for (const { part } of listeners) part(task, said);
+    };
+    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, sandbox), onProgress });
     const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
     const { state } = fold;
     const settled = (async () => {
       try {
         for await (const event of run.events) {
-          for (const tell of listeners) tell(event);
+          for (const tell of listeners) tell.event(event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }
         if (state.status === "completed" || state.status === "failed") onEnd(state, session);
@@ -195,13 +198,16 @@ async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
 async function watch(
   live: LiveRun,
   { caller, onStart, onEvent }: Decider,
-  { watchers, listeners }: { watchers: Set<Caller>; listeners: Set<(event: RunEvent) => void> },
+  { watchers, listeners }: { watchers: Set<Caller>; listeners: Set<Teller> },
 ): Promise<RunView> {
   const { progress, signal } = caller;
   const tellClient = progress && !signal.aborted ? progressTo(progress, live) : undefined;
-  const tell = (event: RunEvent) => {
-    onEvent?.(event);
-    tellClient?.(event);
+  const tell: Teller = {
+    event(event) {
+      onEvent?.(event);
+      tellClient?.event(event);
+    },
+    part: (task, said) => tellClient?.part(task, said),
   };
   const leave = () => {
     watchers.delete(caller);

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Output, splitToolId } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
-import { codeValueOf, outlined, type ToolResult, valueOf } from "./answer.ts";
+import { besideValue, codeValueOf, outlined, type ToolResult, valueOf } from "./answer.ts";
 import { askApproval, type Caller } from "./caller.ts";
 import { wholeOf } from "./code.ts";
 import { callServer, denied } from "./execute.ts";
@@ -24,16 +24,20 @@ export interface PortOptions {
   /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
   readonly watchers: ReadonlySet<Caller>;
   readonly runCode: RunPorts["runCode"];
+  /** Hears how a task's own call comes along. */
+  onProgress(task: string, said: Record<string, unknown>): void;
 }
 
 /** A task's own time, where neither it nor its server's definition says otherwise. */
 const TASK_TIMEOUT_MS = 30_000;
 /** What is kept in the journal itself; anything longer goes into a file of its own. */
 const INLINE_CHARACTERS = 32_768;
+/** The same for what comes beside a value, which is mostly pictures. */
+const INLINE_BESIDE = 4_096;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
-export function createPorts({ run, session, book, watchers, runCode }: PortOptions): RunPorts {
+export function createPorts({ run, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
   const questions = createQuestions(
@@ -50,7 +54,10 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     // The task's own time counts from the beginning; without one, starting its server is not held against a call.
     const clock = new AbortController();
     const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => clock.abort(), options.timeoutMs);
-    const call = questions.begin(server, AbortSignal.any([options.signal, clock.signal]));
+    const call = questions.begin(server, {
+      signal: AbortSignal.any([options.signal, clock.signal]),
+      progress: (said) => onProgress(task.id, said),
+    });
     const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
     let result: TaskResult;
     let [isSent, wasGivenUp] = [false, false];
@@ -65,7 +72,8 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
       if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args), read);
       else {
         const isActing = book.effectOf(task) !== "read";
-        const request = { name, arguments: args };
+        const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
+        const request = { name, arguments: args, ...trace && { _meta: trace } };
         const asked = { server, request, timeoutMs, onSent, isPart: true, isActing };
         result = await replied(task, await callServer(session, asked, call), read);
       }
@@ -107,13 +115,25 @@ export function createPorts({ run, session, book, watchers, runCode }: PortOptio
     const { isError, output, bytes } = reply.large;
     if (output.kind === "stored") await results.keepFor(run, output.handle);
     if (!isError && output.kind === "value") return await resultOf(task, wholeOf(reply.large), read);
-    if (!isError) return { ok: true, output, bytes };
+    if (!isError) return { ok: true, output: { ...output, ...await besideOf(task, wholeOf(reply.large)) }, bytes };
     return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
   }
 
   async function resultOf(task: ToolTask, result: ToolResult, read: ReadValue): Promise<TaskResult> {
     if (result.isError === true) return { ok: false, kind: "failed", error: textOf(valueOf(result)) };
-    return { ok: true, ...await kept(read(result), task.tool) };
+    const { output, bytes } = await kept(read(result), task.tool);
+    return { ok: true, output: { ...output, ...await besideOf(task, result) }, bytes };
+  }
+
+  /** What a result holds besides its value, as it goes into the journal. */
+  async function besideOf(task: ToolTask, result: ToolResult): Promise<Pick<Output, "beside">> {
+    const beside = besideValue(result);
+    if (!beside) return {};
+    const json = JSON.stringify(beside);
+    if (json.length <= INLINE_BESIDE) return { beside };
+    const handle = newHandle();
+    await results.write({ handle, tool: task.tool, json, run });
+    return { beside: { handle } };
   }
 
   /** A value as it goes into the journal: itself, or a note of where it was put. */

@@ -4,20 +4,43 @@ import type { LiveRun } from "./workflow_live.ts";
 
 type Tell = (progress: Record<string, unknown>) => void;
 
-/** Tells a client that waits how a run comes along: its id first, then each task as it ends. */
-export function progressTo(tell: Tell, { id, state, written }: LiveRun): (event: RunEvent) => void {
+export interface Teller {
+  /** Something happened to the run. */
+  event(event: RunEvent): void;
+  /** A task's own call says how far it is. */
+  part(task: string, said: Record<string, unknown>): void;
+}
+
+/** The least that progress goes on: it must never stand still or go back. */
+const LEAST_STEP = 0.001;
+
+/** Tells a client that waits how a run comes along: its id first, then each task as it goes on and ends. */
+export function progressTo(tell: Tell, { id, state, written }: LiveRun): Teller {
+  const parts = new Map<string, number>();
   let done = state.workflow.tasks.length;
+  let last = -1;
   const send = (message: string) => {
-    const progress = { progress: Math.min(done, state.tasks.size), total: state.tasks.size };
+    const now = Math.min(done, state.tasks.size) + parts.values().reduce((sum, part) => sum + part, 0);
+    last = Math.max(now, last + LEAST_STEP);
+    const progress = { progress: last, total: Math.max(state.tasks.size, last) };
     // An id that a crash could still forget is told to nobody.
     written.then(() => tell({ ...progress, message: oneLine(message, 300) }), () => {});
   };
   send(`${id}: ${state.tasks.size} tasks, ${done} done`);
-  return (event) => {
-    const words = wordsFor(event);
-    if (words === undefined) return;
-    done++;
-    send(words);
+  return {
+    event(event) {
+      const words = wordsFor(event);
+      if (words === undefined) return;
+      if ("task" in event) parts.delete(event.task);
+      done++;
+      send(words);
+    },
+    part(task, { progress, total, message }) {
+      const share = Number(progress) / Number(total);
+      if (share >= 0 && share < 1) parts.set(task, share);
+      const far = total === undefined ? String(progress) : `${progress} of ${total}`;
+      send(`${task}: ${typeof message === "string" ? message : far}`);
+    },
   };
 }
 

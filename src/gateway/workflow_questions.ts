@@ -1,7 +1,7 @@
-import type { ServerRequest } from "../mcp/upstream.ts";
+import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, takes } from "./caller.ts";
 
 /** One call of a run, ready to take its server's questions. */
 export interface AskingCall extends Caller {
@@ -89,13 +89,26 @@ export function createQuestions(
 
   return {
     put,
-    begin(server: string, given: AbortSignal): AskingCall {
+    begin(server: string, given: Pick<Caller, "signal" | "progress">): AskingCall {
       const own = new AbortController();
       let unanswered: string | undefined;
       const call: AskingCall = {
-        signal: AbortSignal.any([given, own.signal]),
+        ...given,
+        signal: AbortSignal.any([given.signal, own.signal]),
         canAsk,
         unanswered: () => unanswered,
+        get capabilities() {
+          return together(watchers);
+        },
+        request: async (request, until) => {
+          const client = [...watchers].findLast((one) => one.request && takes(request, one.capabilities));
+          if (client?.request) return await client.request(request, until);
+          throw new AgentCardsError("INPUT_INVALID", `No client is there that takes ${request.method}`);
+        },
+        get logLevel() {
+          return [...watchers].findLast((watcher) => watcher.log)?.logLevel;
+        },
+        log: (said) => [...watchers].findLast((watcher) => watcher.log)?.log?.(said),
         ask: async (request, until) => {
           try {
             return await put((putTo) => putTo(request, until), call.signal);
@@ -116,6 +129,16 @@ export function createQuestions(
       if (wasGivenUp && call.unanswered() === undefined) refuse(server);
       else if (open.has(server)) look();
     },
+  };
+}
+
+/** What can be answered by one or the other of those who watch; a human may come later, and so may always be asked. */
+function together(watchers: ReadonlySet<Caller>): Capabilities {
+  const { sampling, roots } = Object.assign({}, ...[...watchers].map(({ capabilities }) => capabilities));
+  return {
+    elicitation: { form: {}, url: {} },
+    ...sampling !== undefined && { sampling },
+    ...roots !== undefined && { roots },
   };
 }
 

@@ -20,17 +20,26 @@ export interface Tool {
 /** What calling a tool does to the world: nothing, the same however often, or something each time. */
 export type Effect = "read" | "idempotent" | "effectful";
 
+/** What a result holds besides its value: content that is no text, meta data. */
+export interface Beside {
+  readonly content?: Json[];
+  readonly meta?: JsonObject;
+}
+
 /** What a call gave: the value itself, or where a large one lies and how it begins. */
 export type Output =
-  | { readonly kind: "value"; readonly value: Json }
-  | {
-    readonly kind: "stored";
-    readonly handle: string;
-    /** Where in what is stored the value is. */
-    readonly steps: readonly Step[];
-    readonly shape: string;
-    readonly preview: string;
-  };
+  & ({ readonly kind: "value"; readonly value: Json } | StoredOutput)
+  /** What else there was: itself, or where it lies. */
+  & { readonly beside?: Beside | { readonly handle: string } };
+
+interface StoredOutput {
+  readonly kind: "stored";
+  readonly handle: string;
+  /** Where in what is stored the value is. */
+  readonly steps: readonly Step[];
+  readonly shape: string;
+  readonly preview: string;
+}
 
 /** A tool that could not be taken as it came, and what was done about it. */
 export interface ToolNote {

@@ -178,8 +178,8 @@ Deno.test("what policy denies can be neither called nor found; what it wants app
     inputResponses: { question: { action: "accept", content: { allow: true } } },
     requestState: asked.requestState,
   };
-  assert.match(
-    textOf(await client.use("kit:echo", { text: "something else" }, { _retry })),
+  await assert.rejects(
+    client.use("kit:echo", { text: "something else" }, { _retry }),
     /belongs to no call that is waiting/,
   );
 });

@@ -116,7 +116,7 @@ Deno.test("engine and embeddings are refused in a project's file", async () => {
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
-      message: /engine and embeddings belong into the global file/,
+      message: /engine, embeddings and expose belong into the global file/,
     });
   }
 });

@@ -2,6 +2,7 @@
 // mode in front of a server that has what the suite asks for, in both revisions of the protocol.
 import { parseArgs } from "node:util";
 import { table } from "../../src/cli/table.ts";
+import { thisTerminal } from "../../src/cli/terminal.ts";
 import { createTestHome, ROOT, testServer } from "../fixtures/gateway.ts";
 import { openDoor, startHttp } from "../fixtures/http.ts";
 import { installTools } from "../fixtures/npm_tools.ts";
@@ -27,11 +28,12 @@ const { values } = parseArgs({
   args: Deno.args,
   options: { scenario: { type: "string" }, json: { type: "boolean" }, verbose: { type: "boolean" } },
 });
+const { out } = thisTerminal();
 const tools = await installTools("conformance", [SUITE, "node@24.21.0"]);
 const verdicts: Verdict[] = [];
 for (const { revision, server } of REVISIONS) verdicts.push(await judge(revision, server));
 if (values.json) {
-  console.log(JSON.stringify({ runs: verdicts.map(({ output: _output, ...verdict }) => verdict) }));
+  out(JSON.stringify({ runs: verdicts.map(({ output: _output, ...verdict }) => verdict) }) + "\n");
 } else {
   const rows = verdicts.map(({ revision, behind, passed, failed, code }) => [
     revision,
@@ -40,8 +42,8 @@ if (values.json) {
     failed.join(", ") || "none",
     code === 0 ? "conforms" : "does not conform",
   ]);
-  console.log(table([["revision", "server behind", "checks passed", "failed", ""], ...rows]));
-  for (const { output, code } of verdicts) if (values.verbose || code !== 0) console.log(output);
+  out(table([["revision", "server behind", "checks passed", "failed", ""], ...rows]));
+  for (const { output, code } of verdicts) if (values.verbose || code !== 0) out(output);
 }
 Deno.exit(verdicts.every(({ code }) => code === 0) ? 0 : 1);
 
@@ -75,6 +77,6 @@ async function judge(revision: string, [server, ...args]: readonly [string, ...s
   const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   const passed = [...output.matchAll(/(\d+) passed/g)].at(-1)?.[1];
   // What is marked as failed and was not foreseen; what the revision does not require is run, but not held against us.
-  const failed = [...output.matchAll(/^  ✗ (\S+)/gm)].map((match) => match[1]!);
+  const failed = [...output.matchAll(/^ {2}✗ (\S+)/gm)].map((match) => match[1]!);
   return { revision, behind: args.length ? "modern" : "legacy", code, passed: Number(passed ?? 0), failed, output };
 }

@@ -1,15 +1,38 @@
 // A well-behaved server with a tool for everything a gateway must carry. --modern speaks the stateless protocol.
-import { discover, type Handler, initialize, type Message, serve, text, wire } from "./wire.ts";
+import { discover, type Handler, initialize, type Message, RpcError, serve, text, wire } from "./wire.ts";
 
 const isModern = Deno.args.includes("--modern");
 const name = Deno.args.find((arg) => arg.startsWith("--name="))?.slice(7) ?? "kit";
 const cancelled: string[] = [];
 
+const watched = new Set<string>();
+const listening = new Map<unknown, string[]>();
+let wasAtGate = false;
+
 const object = (properties: Message = {}, required: string[] = []) => ({ type: "object", properties, required });
 const string = { type: "string" };
 const number = { type: "number" };
 
-const tools: Record<string, { description: string; inputSchema: Message; run: Handler; more?: Message }> = {
+interface Tool {
+  readonly description: string;
+  readonly inputSchema: Message;
+  readonly run: Handler;
+  readonly more?: Message;
+  /** What the stateless protocol asks by its answer. */
+  readonly question?: Message;
+}
+
+/** A tool that answers with what it was told. */
+function asking(description: string, method: string, params: Message): Tool {
+  return {
+    description,
+    inputSchema: object(),
+    run: async () => text(JSON.stringify(await wire.ask(method, params))),
+    question: { method, params },
+  };
+}
+
+const tools: Record<string, Tool> = {
   echo: {
     description: "Says back what it is told",
     inputSchema: object({ text: string }, ["text"]),
@@ -35,6 +58,14 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
       structuredContent: [1, "two", null],
       _meta: { "example.com/trace": "abc" },
     }),
+  },
+  contents: {
+    description: "Answers with every kind of content and nothing else",
+    inputSchema: object(),
+    run: async (args, context) => {
+      const { content } = await tools.everything!.run(args, context) as Message;
+      return { content };
+    },
   },
   mirror: {
     description: "Gives its arguments back as they came",
@@ -108,16 +139,62 @@ const tools: Record<string, { description: string; inputSchema: Message; run: Ha
     inputSchema: object(),
     run: (_, { meta }) => text(JSON.stringify(meta)),
   },
-  ask: {
-    description: "Asks the human for a name",
+  ask: asking("Asks the human for a name", "elicitation/create", {
+    mode: "form",
+    message: "What is your name?",
+    requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+  }),
+  visit: asking("Sends the human to a page", "elicitation/create", {
+    mode: "url",
+    message: "Please sign in",
+    url: "https://example.com/sign-in",
+    elicitationId: "e-1",
+  }),
+  sample: asking("Asks the client's model", "sampling/createMessage", {
+    messages: [{ role: "user", content: { type: "text", text: "What is the capital of France?" } }],
+    maxTokens: 10,
+  }),
+  roots: asking("Asks for the client's folders", "roots/list", {}),
+  gate: {
+    description: "Lets nobody through who has not been to a page",
     inputSchema: object(),
-    async run(_, { meta: _meta }) {
-      const answer = await wire.ask("elicitation/create", {
-        mode: "form",
-        message: "What is your name?",
-        requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
-      });
-      return text(JSON.stringify(answer));
+    run() {
+      if (wasAtGate) return text("through");
+      wasAtGate = true;
+      const page = { mode: "url", message: "Please sign in", url: "https://example.com/gate", elicitationId: "e-2" };
+      setTimeout(
+        () => wire.send({ method: "notifications/elicitation/complete", params: { elicitationId: "e-2" } }),
+        300,
+      );
+      throw new RpcError(-32042, "A page must be visited first", { elicitations: [page] });
+    },
+  },
+  log: {
+    description: "Logs a line and an error",
+    inputSchema: object(),
+    async run(_, { meta }) {
+      const level = meta["io.modelcontextprotocol/logLevel"];
+      if (!isModern || level !== undefined) {
+        wire.send({ method: "notifications/message", params: { level: "info", logger: "main", data: "a line" } });
+        wire.send({ method: "notifications/message", params: { level: "error", data: { code: 7 } } });
+      }
+      // A client may read what comes with the answer before what came just before it.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return text("logged");
+    },
+  },
+  touch: {
+    description: "Changes the resource that is watched",
+    inputSchema: object(),
+    run: () => {
+      for (const uri of watched) wire.send({ method: "notifications/resources/updated", params: { uri } });
+      for (const [id, uris] of listening) {
+        for (const uri of uris) {
+          const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+          wire.send({ method: "notifications/resources/updated", params: { uri, _meta } });
+        }
+      }
+      return text([...watched, ...listening.values()].join());
     },
   },
   grow: {
@@ -188,26 +265,13 @@ if (Deno.args.includes("--files")) {
 }
 
 /** The stateless protocol asks by its answer. */
-const modernAsk: Handler = (params) => {
+function modernAsk(question: Message, params: Message): Message {
   if (params.inputResponses) {
     const { name: answer } = params.inputResponses as Message;
     return { resultType: "complete", ...text(JSON.stringify(answer) + String(params.requestState)) };
   }
-  return {
-    resultType: "input_required",
-    inputRequests: {
-      name: {
-        method: "elicitation/create",
-        params: {
-          mode: "form",
-          message: "What is your name?",
-          requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
-        },
-      },
-    },
-    requestState: "state-1",
-  };
-};
+  return { resultType: "input_required", inputRequests: { name: question }, requestState: "state-1" };
+}
 
 const list = () => ({
   tools: Object.entries(tools).map(([tool, { description, inputSchema, more }]) => ({
@@ -222,13 +286,68 @@ const list = () => ({
 const call: Handler = async (params, context) => {
   const tool = tools[params.name as string];
   if (!tool) return text(`Unknown tool: ${params.name}`, { isError: true });
-  if (isModern && params.name === "ask") return await modernAsk(params, context);
+  if (isModern && tool.question) return modernAsk(tool.question, params);
   const result = await tool.run((params.arguments ?? {}) as Message, context) as Message;
   return isModern && result ? { resultType: "complete", ...result } : result;
 };
 
-await serve(
-  isModern
-    ? { "server/discover": () => discover(), "tools/list": list, "tools/call": call }
-    : { initialize: (params) => initialize(params), "tools/list": list, "tools/call": call, ping: () => ({}) },
-);
+const NOTE = { uri: "note://one", name: "one", mimeType: "text/plain", _meta: { "example.com/kept": true } };
+const LETTER = { name: "letter", description: "Writes a letter", arguments: [{ name: "to", required: true }] };
+const complete = (result: Message) =>
+  isModern ? { resultType: "complete", ttlMs: 0, cacheScope: "private", ...result } : result;
+
+/** What a server can have besides tools. */
+const offers: Record<string, Handler> = {
+  "resources/list": () => complete({ resources: [NOTE] }),
+  "resources/templates/list": () => complete({ resourceTemplates: [{ uriTemplate: "note://by/{id}", name: "by id" }] }),
+  "resources/read": ({ uri }) => {
+    if (!String(uri).startsWith("note://")) {
+      throw new RpcError(isModern ? -32602 : -32002, "Resource not found", { uri });
+    }
+    return complete({ contents: [{ uri, mimeType: "text/plain", text: `${name} says ${uri}` }] });
+  },
+  "resources/subscribe": ({ uri }) => (watched.add(String(uri)), {}),
+  "resources/unsubscribe": ({ uri }) => (watched.delete(String(uri)), {}),
+  "prompts/list": () => complete({ prompts: [LETTER] }),
+  "prompts/get": ({ name: prompt, arguments: given }) => {
+    const content = { type: "text", text: `${name}: dear ${(given as Message)?.to}, ${prompt}` };
+    return complete({ messages: [{ role: "user", content }] });
+  },
+  "completion/complete": ({ ref, argument }) =>
+    complete({
+      completion: { values: [`${name} ${JSON.stringify(ref)} ${(argument as Message).value}`], hasMore: false },
+    }),
+};
+
+const hasOffers = Deno.args.includes("--offers");
+const capabilities = {
+  tools: { listChanged: true },
+  logging: {},
+  ...hasOffers && {
+    resources: { subscribe: true, listChanged: true },
+    prompts: { listChanged: true },
+    completions: {},
+  },
+};
+
+await serve({
+  ...isModern
+    ? {
+      "server/discover": () => discover(capabilities),
+      "subscriptions/listen": (params: Message, { id, signal }) => {
+        const filter = (params.notifications ?? {}) as Message;
+        listening.set(id, (filter.resourceSubscriptions ?? []) as string[]);
+        const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+        wire.send({ method: "notifications/subscriptions/acknowledged", params: { notifications: filter, _meta } });
+        return new Promise(() => signal.addEventListener("abort", () => listening.delete(id)));
+      },
+    }
+    : {
+      initialize: (params: Message) => initialize(params, capabilities),
+      ping: () => ({}),
+      "logging/setLevel": () => ({}),
+    },
+  ...hasOffers && offers,
+  "tools/list": list,
+  "tools/call": call,
+});

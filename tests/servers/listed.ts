@@ -10,6 +10,6 @@ await serve({
   "tools/list": () => ({ tools: tools() }),
   "tools/call": () => {
     wire.send({ method: "notifications/tools/list_changed" });
-    return text("done");
+    return text("done", { resultType: "complete" });
   },
 });

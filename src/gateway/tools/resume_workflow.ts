@@ -1,6 +1,6 @@
-import { textResult } from "../answer.ts";
 import { resumeRequest } from "../intent.ts";
 import { ACTIONS } from "../workflow_input.ts";
+import { resultOfRun } from "../workflow_media.ts";
 import type { GatewayTool } from "./tool.ts";
 
 /** Goes on with a run, decides what it waits for, or tells how it stands. */
@@ -25,6 +25,6 @@ export const resumeWorkflow: GatewayTool = {
   },
   label: () => "agentcards:resume_workflow",
   run: async (session, { input }, caller) => {
-    return { kind: "result", result: textResult(JSON.stringify(await resumeRequest(session, input, caller))) };
+    return { kind: "result", result: resultOfRun(await resumeRequest(session, input, caller)) };
   },
 };

@@ -1,5 +1,5 @@
-import { textResult } from "../answer.ts";
 import { runRequest } from "../intent.ts";
+import { resultOfRun } from "../workflow_media.ts";
 import type { GatewayTool } from "./tool.ts";
 
 /** Runs many tools as one: in parallel, journalled, and only the ends come back. */
@@ -23,6 +23,6 @@ export const runWorkflow: GatewayTool = {
   },
   label: () => "agentcards:run_workflow",
   run: async (session, { input }, caller) => {
-    return { kind: "result", result: textResult(JSON.stringify(await runRequest(session, input, caller))) };
+    return { kind: "result", result: resultOfRun(await runRequest(session, input, caller)) };
   },
 };

@@ -1,0 +1,75 @@
+import type { TaskState } from "../dag/run_state.ts";
+import { messageOf } from "../model/errors.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import type { Beside } from "../model/tool.ts";
+import { log } from "../telemetry/log.ts";
+import { textResult, type ToolResult } from "./answer.ts";
+import type { Session } from "./session.ts";
+
+/** What goes back with a run's answer that JSON in a text cannot hold. */
+export interface BesideResults {
+  readonly content: readonly Json[];
+  readonly meta: Readonly<Record<string, JsonObject>>;
+  /** Which block of the answer is whose. */
+  readonly media: Json[];
+}
+
+/** More than this of pictures and the like stays where it lies. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/** Content and meta data of the results that were asked for. */
+export async function besideResults(wanted: readonly TaskState[], session: Session): Promise<BesideResults> {
+  const content: Json[] = [];
+  const meta: Record<string, JsonObject> = {};
+  const media: Json[] = [];
+  let room = MOST_CHARACTERS;
+  for (const { id, status, output } of wanted) {
+    if (status !== "success" || !output?.beside) continue;
+    const beside = await loaded(output.beside, session);
+    if (beside.meta) meta[id] = beside.meta;
+    for (const block of beside.content ?? []) {
+      const { type = null, mimeType } = isObject(block) ? block as JsonObject : {};
+      const about = { task: id, type, ...mimeType !== undefined && { mimeType } };
+      room -= JSON.stringify(block).length;
+      const handle = "handle" in output.beside ? output.beside.handle : undefined;
+      if (room < 0) media.push({ ...about, ...handle !== undefined && { handle } });
+      else {
+        content.push(block);
+        // The first block of the answer is the text.
+        media.push({ ...about, block: content.length });
+      }
+    }
+  }
+  return { content, meta, media };
+}
+
+async function loaded(beside: Beside | { readonly handle: string }, session: Session): Promise<Beside> {
+  if (!("handle" in beside)) return beside;
+  try {
+    const { results, large } = session.shared;
+    const places = [{ steps: [], named: beside.handle }];
+    const [value] = await results.read(beside.handle, (path) => large.readValues(path, places)) as [Beside];
+    return session.privacy?.hide(value, "agentcards") ?? value;
+  } catch (error) {
+    log("debug", "content of a task is gone", { reason: messageOf(error) });
+    return {};
+  }
+}
+
+/** What a run's answer carries beside itself; a symbol, so that it is in no JSON. */
+const BESIDE = Symbol("beside");
+
+export function withBeside(answer: JsonObject, beside: BesideResults): JsonObject {
+  return Object.assign(answer, { [BESIDE]: beside });
+}
+
+/** A run's answer as a tool's result: its JSON, then what its tasks gave besides. */
+export function resultOfRun(answer: JsonObject, isError = false): ToolResult {
+  const { content = [], meta = {} } = (answer as { [BESIDE]?: BesideResults })[BESIDE] ?? {};
+  const { content: [text] } = textResult(JSON.stringify(answer)) as { content: Json[] };
+  return {
+    content: [text, ...content],
+    ...isError && { isError: true },
+    ...Object.keys(meta).length > 0 && { _meta: { "agentcards/results": meta } },
+  };
+}
