@@ -11,6 +11,7 @@ import type { WorkSession } from "./workflows.ts";
 
 type Message = Record<string, unknown>;
 
+const NO_SUCH_METHOD: Answer = { kind: "error", code: -32601, message: "Method not found" };
 const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 
 /** What is done for one request, and what it is filed under. */
@@ -23,6 +24,7 @@ export interface Work {
 export function workFor(session: WorkSession, method: string, params: Message, meta: Message): Work {
   const extras = extrasOf(params, meta);
   if (method !== "tools/call") {
+    if (!session.config.expose.resources) return { run: () => Promise.resolve(NO_SUCH_METHOD) };
     const { _meta, inputResponses: _answers, requestState: _state, ...asked } = params;
     return { run: (open, caller) => relay(open, { method, params: asked, ...extras }, caller) };
   }

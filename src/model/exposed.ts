@@ -13,7 +13,7 @@ export function exposedName(server: string, name: string): string {
   const plain = `${server}__${name}`;
   const isClear = !server.includes("__") && !server.endsWith("_") && !/_[0-9a-f]{10}$/.test(plain);
   if (isClear && plain.length <= MAX_NAME && /^[A-Za-z0-9_-]+$/.test(plain)) return plain;
-  const hash = createHash("sha256").update(`${server}:${name}`).digest("hex").slice(0, HASH_LENGTH);
+  const hash = createHash("sha256").update(JSON.stringify([server, name])).digest("hex").slice(0, HASH_LENGTH);
   const clean = plain.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME - HASH_LENGTH - 1);
   return `${clean}_${hash}`;
 }

@@ -1,0 +1,135 @@
+// Resources and prompts of all servers, under names that no two share, for both kinds of client and server.
+import assert from "node:assert/strict";
+import { connectClient, type Era, type Message, textOf } from "../fixtures/client.ts";
+import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+
+const SERVERS = {
+  old: testServer("kit", "--offers", "--name=old"),
+  young: testServer("kit", "--offers", "--modern", "--name=young"),
+};
+
+const resultOf = (message: Message) => {
+  assert.ok(message.result, JSON.stringify(message));
+  return message.result as Record<string, Message[]> & Message;
+};
+
+for (const era of ["legacy", "modern"] satisfies Era[]) {
+  Deno.test(`a ${era} client lists and reads what all servers offer, each under its own name`, async () => {
+    await using home = await createTestHome({ servers: SERVERS });
+    await using client = await connectClient(home, { era });
+    const { resources } = resultOf(await client.request("resources/list"));
+    assert.deepEqual(resources!.map(({ uri }) => uri), [
+      "agentcards://old/note://one",
+      "agentcards://young/note://one",
+    ]);
+    assert.deepEqual(resources![0]!._meta, { "example.com/kept": true }, "nothing of an entry is lost");
+    const { resourceTemplates } = resultOf(await client.request("resources/templates/list"));
+    assert.deepEqual(resourceTemplates!.map(({ uriTemplate }) => uriTemplate), [
+      "agentcards://old/note://by/{id}",
+      "agentcards://young/note://by/{id}",
+    ]);
+    for (const server of ["old", "young"]) {
+      const uri = `agentcards://${server}/note://by/7`;
+      const read = resultOf(await client.request("resources/read", { uri }));
+      assert.deepEqual(read.contents, [{ uri, mimeType: "text/plain", text: `${server} says note://by/7` }]);
+      if (era === "modern") assert.deepEqual([read.resultType, read.ttlMs], ["complete", 0]);
+      const missing = await client.request("resources/read", { uri: `agentcards://${server}/other://x` });
+      const { code } = missing.error as { code: number };
+      assert.ok(era === "modern" ? code === -32602 : [-32002, -32602].includes(code), String(code));
+
+      const prompts = resultOf(await client.request("prompts/list")).prompts!;
+      assert.deepEqual(prompts.map(({ name }) => name), ["old__letter", "young__letter"]);
+      const got = resultOf(
+        await client.request("prompts/get", { name: `${server}__letter`, arguments: { to: "Ada" } }),
+      );
+      assert.match(JSON.stringify(got.messages), new RegExp(`${server}: dear Ada, letter`));
+      const completed = resultOf(
+        await client.request("completion/complete", {
+          ref: { type: "ref/prompt", name: `${server}__letter` },
+          argument: { name: "to", value: "A" },
+        }),
+      ) as { completion?: { values: string[] } };
+      assert.equal(completed.completion?.values[0], `${server} {"type":"ref/prompt","name":"letter"} A`);
+    }
+    const unclear = await client.request("resources/read", { uri: "note://one" });
+    assert.match(JSON.stringify(unclear.error), /Several servers have note:\/\/one: agentcards:\/\/old\/note/);
+    const nothing = await client.request("prompts/get", { name: "letter" });
+    assert.match(JSON.stringify(nothing.error), /There is no prompt/);
+  });
+
+  Deno.test(`a ${era} client hears when a resource it watches changes, whichever engine and process serve it`, async () => {
+    await using home = await createTestHome({ servers: SERVERS });
+    await using client = await connectClient(home, { era });
+    const uris = ["old", "young"].map((server) => `agentcards://${server}/note://one`);
+    const watch = async () => {
+      if (era === "modern") {
+        const params = { notifications: { resourceSubscriptions: uris }, _meta: undefined };
+        void client.request("subscriptions/listen", params, "watching").catch(() => {});
+        await until(
+          "the server agrees",
+          () => client.others.some(({ method }) => method === "notifications/subscriptions/acknowledged"),
+        );
+      } else for (const uri of uris) resultOf(await client.request("resources/subscribe", { uri }));
+    };
+    await watch();
+    const updates = () =>
+      client.others.filter(({ method }) => method === "notifications/resources/updated")
+        .map(({ params }) => (params as Message).uri);
+    for (const [i, server] of ["old", "young"].entries()) {
+      await until("the server knows", async () => textOf(await client.use(`${server}:touch`)).includes("note://one"));
+      await until("the news", () => updates().includes(uris[i]!));
+    }
+    if (era === "modern") return;
+    for (const uri of uris) resultOf(await client.request("resources/unsubscribe", { uri }));
+    for (const server of ["old", "young"]) {
+      await until("the server forgets", async () => !textOf(await client.use(`${server}:touch`)).includes("note"));
+    }
+    const before = updates().length;
+    await client.use("old:touch");
+    await client.use("young:touch");
+    assert.equal(updates().length, before, "what nobody watches is not told");
+  });
+}
+
+Deno.test("resources can be turned off, policy holds for them, and a link without a server is found where it is clear", async () => {
+  await using closed = await createTestHome({ servers: SERVERS, expose: { resources: false } });
+  await using without = await connectClient(closed, { handshake: false });
+  const { capabilities } = resultOf(
+    await without.request("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    }),
+  );
+  assert.deepEqual(Object.keys(capabilities as object), ["tools", "logging"]);
+  await without.send({ method: "notifications/initialized" });
+  const refused = await without.request("resources/list");
+  assert.equal((refused.error as { code: number }).code, -32601);
+  const read = await without.request("resources/read", { uri: "agentcards://old/note://one" });
+  assert.equal((read.error as { code: number }).code, -32601, "what is turned off cannot be read either");
+
+  const policy = { deny: ["young:*"] };
+  await using home = await createTestHome({ servers: SERVERS, policy });
+  await using client = await connectClient(home);
+  const { resources } = resultOf(await client.request("resources/list"));
+  assert.deepEqual(resources!.map(({ uri }) => uri), ["agentcards://old/note://one"]);
+  const denied = await client.request("resources/read", { uri: "agentcards://young/note://one" });
+  assert.match(JSON.stringify(denied.error), /policy\.deny has/);
+});
+
+Deno.test("known offers are listed without starting anything, and a server that gains one is told of", async () => {
+  await using home = await createTestHome({ servers: { old: SERVERS.old } });
+  {
+    await using first = await connectClient(home);
+    assert.equal(resultOf(await first.request("resources/list")).resources!.length, 1);
+  }
+  await home.run(["engine", "stop"]);
+  await using client = await connectClient(home);
+  assert.equal(resultOf(await client.request("prompts/list")).prompts!.length, 1);
+  const status = JSON.parse((await home.run(["status", "--json"])).stdout);
+  assert.doesNotMatch(JSON.stringify(status.servers), /"state":"running"/);
+  assert.match(
+    JSON.stringify(resultOf(await client.request("resources/read", { uri: "note://one" }))),
+    /old says note/,
+  );
+});
