@@ -1,7 +1,7 @@
 // Every hostile case of the areas we cover is tested under its id, or stands here with the reason why not.
 import assert from "node:assert/strict";
 
-const AREAS = ["jsonrpc", "server", "storage", "secrets", "dag"];
+const AREAS = ["jsonrpc", "server", "storage", "secrets", "dag", "http", "spec-2026"];
 
 /** Cases whose feature does not exist yet. */
 const NOT_YET: Readonly<Record<string, string>> = {
@@ -9,6 +9,8 @@ const NOT_YET: Readonly<Record<string, string>> = {
   "srv-011": "tool definitions are not pinned yet",
   "srv-016": "descriptions are not linted for the names of other servers' tools yet",
   "srv-024": "runs carry no taint yet",
+  "http-007": "there is no dashboard yet",
+  "http-012": "there is no dashboard yet",
   "srv-036": "there is no OAuth yet: such servers stay in the client",
 };
 
@@ -17,7 +19,17 @@ Deno.test("every hostile case is tested or listed", async () => {
     .map((line) => JSON.parse(line) as { id: string; area: string });
   let tests = "";
   for (
-    const file of ["hostile_frames", "hostile_server", "hostile_workflow", "approval", "http", "storage", "orphans"]
+    const file of [
+      "hostile_frames",
+      "hostile_server",
+      "hostile_workflow",
+      "approval",
+      "http",
+      "serve_http",
+      "stateless",
+      "storage",
+      "orphans",
+    ]
   ) {
     tests += await Deno.readTextFile(new URL(`./flows/${file}_test.ts`, import.meta.url));
   }

@@ -61,7 +61,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     try {
       const open = opened ?? await session;
       const call = method === "tools/call" ? params : { method, ...params };
-      const state = isModern ? await parking.unseal(call) : params.requestState;
+      // Older clients know nothing of states: what stands there is none of ours.
+      const { state, rounds } = isModern ? await parking.unseal(call) : { state: undefined, rounds: 0 };
       work = workFor(open, method as string, { ...params, requestState: state }, meta);
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
       // An older client hears of what it has not refused; a stateless server wants to be told so.
@@ -89,7 +90,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
         return work!.run(open, caller);
       };
       outcome = isModern
-        ? await parking.run({ call, controller, start })
+        ? await parking.run({ call, rounds, controller, start })
         : await start((request, signal) => askDirectly(id, request, signal));
     } catch (error) {
       outcome = failed(error, method as string);

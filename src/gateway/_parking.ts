@@ -17,6 +17,8 @@ interface Parked {
   readonly question: Question;
   readonly next: () => Promise<Question>;
   readonly call: string;
+  /** How often its server has asked through the client itself. */
+  readonly rounds: number;
   readonly expire: ReturnType<typeof setTimeout>;
   abort(reason?: unknown): void;
 }
@@ -24,6 +26,7 @@ interface Parked {
 export interface ParkingRun {
   /** The request's params, and its method where that is not to call a tool. */
   readonly call: Message;
+  readonly rounds: number;
   readonly controller: AbortController;
   start(ask: Caller["ask"]): Promise<Answer>;
 }
@@ -36,8 +39,17 @@ function identity({ _meta, inputResponses: _answers, requestState: _state, ...ca
   return canonicalJson(call);
 }
 
+/** A server's own state, and how often it has asked by now. */
+interface SealedState {
+  readonly state?: string;
+  readonly rounds: number;
+}
+
+/** A server that keeps asking is cut off after this many rounds. */
+const MAX_ROUNDS = 5;
+
 /** What a server wants to be reminded of comes back through a client: signed, and good for the same request only. */
-const seals = createRequestStateCodec<string>({
+const seals = createRequestStateCodec<SealedState>({
   key: crypto.getRandomValues(new Uint8Array(32)),
   ttlSeconds: KEPT_MS / 1_000,
   bind: (call) => call as unknown as string,
@@ -49,11 +61,16 @@ function notOurs(): AgentCardsError {
   });
 }
 
-async function sealed(outcome: Answer, call: string): Promise<Answer> {
-  if (outcome.kind !== "result" || outcome.result.resultType !== "input_required") return outcome;
-  const { requestState } = outcome.result;
-  if (typeof requestState !== "string") return outcome;
-  return { kind: "result", result: { ...outcome.result, requestState: await seals.mint(requestState, call as never) } };
+/** A server's question as it goes to the client, with a state that is ours. */
+async function sealed(answer: Answer, { call, rounds }: { call: string; rounds: number }): Promise<Answer> {
+  if (answer.kind !== "result" || answer.result.resultType !== "input_required") return answer;
+  if (rounds >= MAX_ROUNDS) {
+    const text = `The server asked for input ${MAX_ROUNDS} times and still has questions`;
+    throw new AgentCardsError("INPUT_INVALID", text);
+  }
+  const { requestState: state } = answer.result;
+  const payload = { ...typeof state === "string" && { state }, rounds: rounds + 1 };
+  return { kind: "result", result: { ...answer.result, requestState: await seals.mint(payload, call as never) } };
 }
 
 /**
@@ -69,7 +86,7 @@ export function createParking() {
       flow.outcome.then((outcome) => ({ outcome })),
       flow.next().then((question) => ({ question })),
     ]);
-    if ("outcome" in first) return await sealed(first.outcome, flow.call);
+    if ("outcome" in first) return await sealed(first.outcome, flow);
     const state = PREFIX + crypto.randomUUID();
     const expire = setTimeout(() => {
       parked.delete(state);
@@ -89,15 +106,15 @@ export function createParking() {
 
   return {
     /** What a server's own state was, before it went through the client. */
-    async unseal(call: Message): Promise<string | undefined> {
+    async unseal(call: Message): Promise<SealedState> {
       const { requestState: state } = call;
-      if (state === undefined || typeof state === "string" && state.startsWith(PREFIX)) return undefined;
+      if (state === undefined || typeof state === "string" && state.startsWith(PREFIX)) return { rounds: 0 };
       if (typeof state !== "string") throw notOurs();
       return await seals.verify(state, identity(call) as never).catch(() => {
         throw notOurs();
       });
     },
-    async run({ call: params, controller, start }: ParkingRun): Promise<Answer> {
+    async run({ call: params, rounds, controller, start }: ParkingRun): Promise<Answer> {
       const call = identity(params);
       const state = params.requestState;
       if (typeof state === "string" && state.startsWith(PREFIX)) {
@@ -125,7 +142,7 @@ export function createParking() {
         return questions.shift()!;
       };
       const outcome = start(ask);
-      return await settle({ outcome, next, call, abort: (reason) => controller.abort(reason) });
+      return await settle({ outcome, next, call, rounds, abort: (reason) => controller.abort(reason) });
     },
     close() {
       for (const { expire, abort } of parked.values()) {

@@ -2,6 +2,7 @@ import type { Reply, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
+import { log } from "../telemetry/log.ts";
 import { answerAsClient, type Caller, declared, takes } from "./caller.ts";
 import type { Session } from "./session.ts";
 
@@ -42,6 +43,10 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
     const known = declared(caller);
     const undeclared = questions.find(([, question]) => !takes(question, known));
     if (undeclared) {
+      log("warning", "server asked for what it was not offered", {
+        server: repeat.server,
+        method: oneLine(undeclared[1].method, 60),
+      });
       throw new AgentCardsError(
         "INPUT_INVALID",
         `The server asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`,

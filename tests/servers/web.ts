@@ -8,15 +8,18 @@ export interface WebServer extends AsyncDisposable {
   readonly requests: { method: string; path: string; headers: Headers; body: Message }[];
 }
 
-/** A minimal Streamable HTTP server of the older protocol; `answer` may take over a `tools/call`. */
+/** A minimal Streamable HTTP server of the older protocol; `answer` may take over a `tools/call`, `others` other methods. */
 export function webServer(
   answer: (call: Message) => Response | Promise<Response> | undefined = () => undefined,
+  others: Readonly<Record<string, (request: Message) => Response>> = {},
 ): WebServer {
   const requests: WebServer["requests"] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
     const body = request.method === "POST" ? await request.json() as Message : {};
     requests.push({ method: request.method, path: new URL(request.url).pathname, headers: request.headers, body });
     if (request.method !== "POST") return new Response(null, { status: 405 });
+    const other = others[String(body.method)];
+    if (other) return other(body);
     const json = (result: unknown) => Response.json({ jsonrpc: "2.0", id: body.id, result });
     switch (body.method) {
       case "initialize":

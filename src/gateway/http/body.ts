@@ -7,7 +7,13 @@ const MAX_DEPTH = 64;
 /** The JSON in a request's body, read no further than it may be long; or the answer that says what is wrong with it. */
 export async function readBody(request: Request): Promise<{ body: unknown } | { refused: Response }> {
   const announced = Number(request.headers.get("content-length") ?? 0);
-  const bytes = announced > MAX_CLIENT_FRAME ? undefined : await readBytes(request);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = announced > MAX_CLIENT_FRAME ? undefined : await readBytes(request);
+  } catch {
+    // Its sender left in the middle of it: nobody reads this.
+    return { refused: refusal(400, "The body did not come to its end") };
+  }
   if (!bytes) return { refused: refusal(413, `The body is larger than ${MAX_CLIENT_FRAME} bytes`) };
   if (jsonDepth(bytes, MAX_DEPTH) > MAX_DEPTH) {
     return { refused: refusal(400, `The body nests deeper than ${MAX_DEPTH}`) };
