@@ -49,7 +49,7 @@ export function takes({ method, params }: ServerRequest, capabilities: Capabilit
   const { elicitation, sampling, roots } = capabilities ?? {};
   if (method === "sampling/createMessage") return isObject(sampling);
   if (method === "roots/list") return isObject(roots);
-  if (!isObject(elicitation)) return false;
+  if (method !== "elicitation/create" || !isObject(elicitation)) return false;
   // Forms are what elicitation meant before it meant more.
   return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
 }
