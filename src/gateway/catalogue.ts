@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
@@ -28,6 +29,8 @@ export interface CatalogueStore {
   /** Remembers what went wrong with a server. */
   noteFailure(server: ServerConfig, reason: string): Promise<void>;
   lastFailure(server: ServerConfig): Promise<string | undefined>;
+  /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
+  offersMore(server: ServerConfig): Promise<boolean>;
 }
 
 /** An upgraded server still answers the old handshake, so only time retires such a verdict. */
@@ -59,12 +62,24 @@ interface CatalogueRow {
 }
 
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
-export function createCatalogueStore(database: Promise<Database | undefined>): CatalogueStore {
+export function createCatalogueStore(database: Promise<Database | undefined>, hints: string): CatalogueStore {
   const memory = new Map<string, Remembered>();
   const keys = new WeakMap<ServerConfig, string>();
+  const offering = readHints(hints);
 
   function remember(key: string, known: KnownServer): void {
     memory.set(key, { ...known, byName: new Map(known.catalogue.tools.map((tool) => [tool.name, tool])) });
+    hint(key, known.catalogue.offers !== undefined).catch(() => {});
+  }
+
+  /** A client is told at once, before the database is open, whether there are resources: a file beside it says so. */
+  async function hint(key: string, isOffering: boolean): Promise<void> {
+    const known = await offering;
+    if (known.has(key) === isOffering) return;
+    if (isOffering) known.add(key);
+    else known.delete(key);
+    await Deno.mkdir(dirname(hints), { recursive: true, mode: 0o700 });
+    await Deno.writeTextFile(hints, JSON.stringify([...known]), { mode: 0o600 });
   }
 
   async function load(key: string, server: string): Promise<KnownServer | undefined> {
@@ -142,6 +157,7 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
         [await fingerprint(server), cut(reason, 2_000)],
       );
     },
+    offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
       const rows = await (await database)?.query<{ reason: string }>(
         "select reason from server_failure where fingerprint = $1",
@@ -150,6 +166,16 @@ export function createCatalogueStore(database: Promise<Database | undefined>): C
       return rows?.[0]?.reason;
     },
   };
+}
+
+/** What is not there, or not what it should be, says nothing. */
+async function readHints(path: string): Promise<Set<string>> {
+  try {
+    const keys: unknown = JSON.parse(await Deno.readTextFile(path));
+    return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === "string") : []);
+  } catch {
+    return new Set();
+  }
 }
 
 /** Which lists say something else than before. */

@@ -72,6 +72,13 @@ function inMemory({ config, shared }: Session): Catalogue[] {
   );
 }
 
+/** Whether a client is to be told of resources and prompts: it would offer its agent tools for them, which cost tokens. */
+export async function hasOffers({ config, shared }: Session): Promise<boolean> {
+  if (!config.expose.resources) return false;
+  const enabled = Object.values(config.servers).filter(({ disabled }) => !disabled);
+  return (await Promise.all(enabled.map(shared.catalogues.offersMore))).includes(true);
+}
+
 /** What all servers offer of one kind besides tools, each under a name that no other has. */
 export async function offered(session: Session, kind: Kind): Promise<JsonObject[]> {
   const key = KEY[kind];

@@ -7,6 +7,7 @@ import type { Channel } from "./channel.ts";
 import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { createClientSide } from "./_client_side.ts";
+import { hasOffers } from "./exposure.ts";
 import { serveProtocol } from "./mcp_server.ts";
 import { RELAYED } from "./relay.ts";
 import { INVALID_PARAMS, META } from "./_wire_form.ts";
@@ -77,7 +78,8 @@ export async function serveClient(
   });
   const protocol = serveProtocol({
     transport,
-    expose: session.then(({ config }) => config.expose, () => undefined),
+    expose: session.then(async (open) => ({ ...open.config.expose, resources: await hasOffers(open) }))
+      .catch(() => undefined),
     answer: side.answer,
     onError: (error) => log("debug", "client frame refused", { reason: error.message }),
   });

@@ -83,7 +83,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const templates = createTemplates(maybeDatabase, search.prepare);
   const shared: Shared = {
     home,
-    catalogues: createCatalogueStore(maybeDatabase),
+    catalogues: createCatalogueStore(maybeDatabase, `${home.cache}/offering.json`),
     results,
     search,
     redactor,

@@ -1,7 +1,7 @@
 // Resources and prompts of all servers, under names that no two share, for both kinds of client and server.
 import assert from "node:assert/strict";
 import { connectClient, type Era, type Message, textOf } from "../fixtures/client.ts";
-import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 
 const SERVERS = {
   old: testServer("kit", "--offers", "--name=old"),
@@ -59,6 +59,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
 
   Deno.test(`a ${era} client hears when a resource it watches changes, whichever engine and process serve it`, async () => {
     await using home = await createTestHome({ servers: SERVERS });
+    await home.run(["index"]);
     await using client = await connectClient(home, { era });
     const uris = ["old", "young"].map((server) => `agentcards://${server}/note://one`);
     const watch = async () => {
@@ -117,13 +118,21 @@ Deno.test("resources can be turned off, policy holds for them, and a link withou
   assert.match(JSON.stringify(denied.error), /policy\.deny has/);
 });
 
-Deno.test("known offers are listed without starting anything, and a server that gains one is told of", async () => {
+Deno.test("resources are declared where a server is known to have some, and listed without starting anything", async () => {
+  await using bare = await createTestHome({ servers: { kit: testServer("kit") } });
+  await bare.run(["index"]);
   await using home = await createTestHome({ servers: { old: SERVERS.old } });
   {
     await using first = await connectClient(home);
     assert.equal(resultOf(await first.request("resources/list")).resources!.length, 1);
   }
   await home.run(["engine", "stop"]);
+  const declared = async (place: TestHome) => {
+    await using modern = await connectClient(place, { era: "modern" });
+    return Object.keys(resultOf(await modern.request("server/discover")).capabilities as object);
+  };
+  assert.deepEqual(await declared(bare), ["tools", "logging"]);
+  assert.deepEqual(await declared(home), ["tools", "resources", "prompts", "completions", "logging"]);
   await using client = await connectClient(home);
   assert.equal(resultOf(await client.request("prompts/list")).prompts!.length, 1);
   const status = JSON.parse((await home.run(["status", "--json"])).stdout);

@@ -212,12 +212,15 @@ Deno.test("a stateless client calls, is asked, hears progress, cancels by leavin
   await until("the server hears that its client left", async () => /"wait"/.test(await cancelled()));
 
   await endProcess((await home.enginePid())!, "SIGKILL");
-  const after = await messagesOf(await modern(server, callTool("kit:echo", { text: "again" })));
-  assert.match(JSON.stringify(after), /kit: again/);
+  // A call in the very moment of the engine's end is told so; the next one works.
+  const again = async () =>
+    JSON.stringify(await messagesOf(await modern(server, callTool("kit:echo", { text: "again" }))));
+  await until("the next engine", async () => (await again()).includes("kit: again"));
 });
 
 Deno.test("a stateless client watches lists and resources over a stream of its own", async () => {
   await using home = await createTestHome({ servers: SERVERS });
+  await home.run(["index"]);
   await using server = await startHttp(home);
   const leaving = new AbortController();
   const uri = "agentcards://kit/note://one";
