@@ -8,6 +8,7 @@ const cancelled: string[] = [];
 const watched = new Set<string>();
 const listening = new Map<unknown, string[]>();
 let wasAtGate = false;
+let cancelledAt = 0;
 
 const object = (properties: Message = {}, required: string[] = []) => ({ type: "object", properties, required });
 const string = { type: "string" };
@@ -103,6 +104,22 @@ const tools: Record<string, Tool> = {
       }
       return text("waited");
     },
+  },
+  hang: {
+    description: "Waits until it is cancelled",
+    inputSchema: object(),
+    run: (_, { signal }) =>
+      new Promise((resolve) =>
+        signal.addEventListener("abort", () => {
+          cancelledAt = Date.now();
+          resolve(undefined);
+        })
+      ),
+  },
+  cancelled_at: {
+    description: "Tells when a call was last cancelled",
+    inputSchema: object(),
+    run: () => text(String(cancelledAt)),
   },
   cancelled: {
     description: "Lists the calls that were cancelled",

@@ -1,0 +1,123 @@
+// The protocol's own reference server through our meta-tool: nothing of what it does is lost.
+import assert from "node:assert/strict";
+import { connectClient, type Era, type Message, textOf } from "../fixtures/client.ts";
+import { createTestHome, npmServer, sleep, testServer, until } from "../fixtures/gateway.ts";
+
+const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
+const ANSWERS: Record<string, Message> = {
+  "elicitation/create": { action: "accept", content: { name: "Ada", check: true } },
+  "sampling/createMessage": { role: "assistant", model: "m", content: { type: "text", text: "forty-two" } },
+  "roots/list": { roots: [{ uri: "file:///a/project", name: "project" }] },
+};
+
+for (const era of ["legacy", "modern"] satisfies Era[]) {
+  Deno.test(`server-everything, whole, for a ${era} client`, async () => {
+    await using home = await createTestHome({ servers: { everything: npmServer("everything") } });
+    await using client = await connectClient(home, { era, capabilities: CAPABILITIES });
+    let isOver = false;
+    // An older client is asked in between: it answers whatever comes.
+    const answering = (async () => {
+      const seen = new Set<unknown>();
+      while (!isOver) {
+        for (const { id, method } of client.others) {
+          if (id === undefined || seen.has(id)) continue;
+          seen.add(id);
+          await client.send({ id, result: ANSWERS[String(method)] });
+        }
+        await sleep(10);
+      }
+    })();
+    const use = async (tool: string, args: Message = {}, meta: Message = {}) => {
+      let result = await client.use(`everything:${tool}`, args, meta);
+      while (result.resultType === "input_required") {
+        const answered = Object.entries(result.inputRequests!).map((
+          [key, { method }],
+        ) => [key, ANSWERS[String(method)]]);
+        const _retry = { inputResponses: Object.fromEntries(answered), requestState: result.requestState };
+        result = await client.use(`everything:${tool}`, args, { ...meta, _retry });
+      }
+      return result;
+    };
+    try {
+      const weather = await use("get-structured-content", { location: "Chicago" });
+      assert.deepEqual(Object.keys(weather.structuredContent as object).sort(), [
+        "conditions",
+        "humidity",
+        "temperature",
+      ]);
+      const image = await use("get-tiny-image");
+      assert.ok(image.content.some(({ type, mimeType }) => type === "image" && mimeType === "image/png"));
+      const links = await use("get-resource-links", { count: 3 });
+      assert.equal(links.content.filter(({ type }) => type === "resource_link").length, 3);
+      const annotated = await use("get-annotated-message", { messageType: "error", includeImage: true });
+      assert.match(JSON.stringify(annotated), /"annotations":/);
+
+      const progress = { duration: 0.4, steps: 4 };
+      await use("trigger-long-running-operation", progress, { progressToken: "four" });
+      const told = client.others.filter(({ method }) => method === "notifications/progress");
+      assert.deepEqual(told.map(({ params }) => (params as Message).progress), [1, 2, 3, 4]);
+
+      assert.match(textOf(await use("trigger-sampling-request", { prompt: "the answer?" })), /forty-two/);
+      assert.match(JSON.stringify(await use("trigger-elicitation-request")), /Ada/);
+      const roots = await use("get-roots-list");
+      assert.match(JSON.stringify(roots), /file:\/\/\/a\/project/);
+      const wrong = await use("get-sum", { a: "one" });
+      assert.equal(wrong.isError, true, "a tool's error stays a tool's error");
+    } finally {
+      isOver = true;
+      await answering;
+    }
+  });
+
+  Deno.test(`a cancellation of a ${era} client is at the server within 100 ms`, async () => {
+    const servers = { kit: testServer("kit"), modern: testServer("kit", "--modern", "--name=modern") };
+    await using home = await createTestHome({ servers });
+    await using client = await connectClient(home, { era });
+    for (const server of ["kit", "modern"]) {
+      await client.use(`${server}:echo`, { text: "warm" });
+      const times: number[] = [];
+      for (let i = 0; i < 5; i++) {
+        const id = `hang-${server}-${i}`;
+        const call = { tool: `${server}:hang`, arguments: {} };
+        void client.request("tools/call", { name: "call_tool", arguments: call }, id).catch(() => {});
+        await sleep(50);
+        const sent = Date.now();
+        await client.send({ method: "notifications/cancelled", params: { requestId: id } });
+        const at = async () => Number(textOf(await client.use(`${server}:cancelled_at`)));
+        await until("it is cancelled", async () => await at() >= sent);
+        times.push(await at() - sent);
+      }
+      const median = times.toSorted((a, b) => a - b)[2]!;
+      assert.ok(median <= 100, `${median} ms`);
+    }
+  });
+}
+
+Deno.test("a page that must be visited is put to the human, and the call is made again when its server says so", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using client = await connectClient(home, { capabilities: CAPABILITIES });
+  const calling = client.use("kit:gate");
+  const question = () => client.others.find(({ method }) => method === "elicitation/create");
+  await until("the question", () => question() !== undefined);
+  assert.equal((question()!.params as Message).url, "https://example.com/gate");
+  await client.send({ id: question()!.id, result: { action: "accept" } });
+  assert.equal(textOf(await calling), "through");
+  assert.ok(client.others.some(({ method }) => method === "notifications/elicitation/complete"));
+});
+
+Deno.test("a question to a client that can ask nobody ends the call and says how to go on, in a workflow it waits", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using mute = await connectClient(home);
+  const result = await mute.use("kit:ask");
+  assert.equal(result.isError, true);
+  assert.match(textOf(result), /kit:ask asks a human: What is your name\?; this client cannot ask.*\n.*run_workflow/);
+  const code = await mute.call("execute_code", { code: "return await kit.ask({})" });
+  assert.match(textOf(code), /asks a human: What is your name\?/);
+  const paused = JSON.parse(
+    textOf(await mute.call("run_workflow", { tasks: [{ id: "q", tool: "kit:ask", arguments: {} }] })),
+  );
+  assert.deepEqual([paused.status, paused.pending.reason], ["paused", "question"]);
+  // Sampling is not a human's business: without a model there is an error, and roots are this folder.
+  assert.match(textOf(await mute.use("kit:sample")), /No client is there that takes sampling/);
+  assert.match(textOf(await mute.use("kit:roots")), new RegExp(`file://${home.dir}`));
+});
