@@ -24,6 +24,7 @@ const NAMES = [
   "prediction",
   "binding",
   "suggest",
+  "soak",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -45,6 +45,15 @@ Deno.test("eval index keeps what can be used and names what cannot", async () =>
   }
 });
 
+Deno.test("eval soak: a few seconds of every kind of call, without an error", async () => {
+  const figures = await evaluate("soak", "--minutes", "0.15", "--rate", "20");
+  assert.equal(figures.errors, 0, JSON.stringify(figures));
+  assert.ok(Number(figures.calls) > 100);
+  assert.ok(Number.isFinite(figures.slope_mb_per_minute));
+  const { first, last } = figures.handles as { first: number; last: number };
+  assert.ok(last <= first + 10, `${first} handles became ${last}`);
+});
+
 Deno.test("eval overhead prints all its figures", async () => {
   const figures = await evaluate("overhead", "--calls", "100");
   assert.equal(figures.calls, 100);
