@@ -22,6 +22,8 @@ export interface CallsOptions {
 }
 
 const INTERNAL_ERROR = -32603;
+/** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
+const APART_MS = 3;
 /** What the one who asked has to mend. */
 const WRONG: ReadonlySet<string> = new Set(["INPUT_INVALID", "STATE_UNKNOWN", "TOOL_DENIED", "TOOL_UNKNOWN"]);
 
@@ -58,6 +60,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     const isModern = `${META}protocolVersion` in meta;
     let work: Work | undefined;
     let outcome: Answer;
+    let toldAt = -Infinity;
     try {
       const open = opened ?? await session;
       const call = method === "tools/call" ? params : { method, ...params };
@@ -75,11 +78,11 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
           ...ask && { request: ask },
           ...ask && takesElicitation(client) && { ask: only(client!, ask) },
           ...meta.progressToken !== undefined && {
-            progress: (progress) =>
-              send(
-                { method: "notifications/progress", params: { ...progress, progressToken: meta.progressToken } },
-                id,
-              ),
+            progress(progress) {
+              toldAt = performance.now();
+              const params = { ...progress, progressToken: meta.progressToken };
+              send({ method: "notifications/progress", params }, id);
+            },
           },
           ...typeof level === "string" && {
             logLevel: level,
@@ -95,6 +98,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     } catch (error) {
       outcome = failed(error, method as string);
     }
+    if (performance.now() - toldAt < APART_MS) await new Promise((resolve) => setTimeout(resolve, APART_MS));
     running.delete(id);
     if (controller.signal.aborted) return;
     const bytes = answer(id, outcome, { isModern, method: method as string });
