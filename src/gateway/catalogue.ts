@@ -61,8 +61,18 @@ interface CatalogueRow {
   offers: Offers | null;
 }
 
+export interface CatalogueHints {
+  /** The file that says which servers offer more than tools. */
+  readonly hints: string;
+  /** Told when it says something else. */
+  onHint(): Promise<void>;
+}
+
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
-export function createCatalogueStore(database: Promise<Database | undefined>, hints: string): CatalogueStore {
+export function createCatalogueStore(
+  database: Promise<Database | undefined>,
+  { hints, onHint }: CatalogueHints,
+): CatalogueStore {
   const memory = new Map<string, Remembered>();
   const keys = new WeakMap<ServerConfig, string>();
   const offering = readHints(hints);
@@ -80,6 +90,7 @@ export function createCatalogueStore(database: Promise<Database | undefined>, hi
     else known.delete(key);
     await Deno.mkdir(dirname(hints), { recursive: true, mode: 0o700 });
     await Deno.writeTextFile(hints, JSON.stringify([...known]), { mode: 0o600 });
+    await onHint();
   }
 
   async function load(key: string, server: string): Promise<KnownServer | undefined> {

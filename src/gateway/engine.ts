@@ -1,10 +1,11 @@
 import net from "node:net";
-import { ensureHome, ensureSocketFolder, locateHome, socketPath } from "../config/home.ts";
+import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { describe } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import { type Hello, HELLO_TIMEOUT_MS, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import { lastShown } from "./shown.ts";
 import { socketChannel } from "./socket_channel.ts";
 
 /** The exit code of an engine that found another one at work: its starter connects to that one. */
@@ -46,7 +47,7 @@ export async function runEngine(home = locateHome()): Promise<number> {
     connections.add(channel);
     idle.busy();
     try {
-      await serveConnection(channel, { front, gateway, stop, others: () => connections.size - 1 });
+      await serveConnection(channel, { home, front, gateway, stop, others: () => connections.size - 1 });
     } catch (error) {
       await report("connection failed", error);
     } finally {
@@ -107,6 +108,7 @@ function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
 }
 
 interface Engine {
+  readonly home: Home;
   readonly front: Promise<typeof import("./front.ts")>;
   readonly gateway: Promise<Gateway>;
   stop(): void;
@@ -127,12 +129,13 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
     return;
   }
   const { gateway } = engine;
+  const shown = lastShown(engine.home, hello.cwd);
   const session = gateway.then(({ openSession }) => openSession({ cwd: hello.cwd, env: hello.env }));
   session.catch(() => {});
   try {
     if (hello.kind === "mcp") {
       const { serveClient } = await engine.front;
-      await serveClient(channel, session, { tellsRelated: hello.tellsRelated === true });
+      await serveClient(channel, session, { shown, tellsRelated: hello.tellsRelated === true });
     } else {
       const { serveControl } = await (import("./control.ts" as string) as Promise<typeof import("./control.ts")>);
       await serveControl(channel, { gateway: await gateway, session, stop: engine.stop });

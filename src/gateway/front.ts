@@ -8,6 +8,7 @@ import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { createClientSide } from "./_client_side.ts";
 import { hasOffers } from "./exposure.ts";
+import { keepShown, type Shown } from "./shown.ts";
 import { serveProtocol } from "./mcp_server.ts";
 import { RELAYED } from "./relay.ts";
 import { INVALID_PARAMS, META } from "./_wire_form.ts";
@@ -16,6 +17,8 @@ import type { WorkSession } from "./workflows.ts";
 export type Message = Record<string, unknown>;
 
 export interface FrontOptions {
+  /** What a client in this folder was shown before, if that still holds. */
+  readonly shown?: Promise<Shown | undefined>;
   /** Whether whoever carries our messages wants to know which request each belongs to. */
   readonly tellsRelated?: boolean;
 }
@@ -43,7 +46,7 @@ const MODERN = "2026-07-28";
 export async function serveClient(
   wire: Channel,
   session: Promise<WorkSession>,
-  { tellsRelated = false }: FrontOptions = {},
+  { shown, tellsRelated = false }: FrontOptions = {},
 ): Promise<void> {
   const timers = [
     setTimeout(() => void adopt(session), ADOPT_AFTER_MS),
@@ -76,10 +79,15 @@ export async function serveClient(
     notify: (method, params) => protocol.notify(method, params),
     isOlder: () => handshake === "legacy",
   });
+  const actual = session.then(async (open) => {
+    const now = { ...open.config.expose, resources: await hasOffers(open) };
+    keepShown(open.shared.home, open.cwd, now).catch((error) => log("debug", "not kept", { reason: describe(error) }));
+    return now;
+  });
+  actual.catch(() => {});
   const protocol = serveProtocol({
     transport,
-    expose: session.then(async (open) => ({ ...open.config.expose, resources: await hasOffers(open) }))
-      .catch(() => undefined),
+    expose: Promise.resolve(shown).then((known) => known ?? actual.catch(() => undefined)),
     answer: side.answer,
     onError: (error) => log("debug", "client frame refused", { reason: error.message }),
   });

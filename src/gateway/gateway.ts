@@ -18,6 +18,7 @@ import { openPiiVault, type PiiVault } from "./pii_vault.ts";
 import { createPrivacy } from "./privacy.ts";
 import { createResultStore } from "./results.ts";
 import { openSession, type Session, type SessionContext, type Shared } from "./session.ts";
+import { forgetShown } from "./shown.ts";
 import { createSuggestions, type Suggestions } from "./suggestions.ts";
 import { createTemplates, filledIn, type Templates } from "./templates.ts";
 import { workflowAnswer } from "./workflow_answer.ts";
@@ -83,7 +84,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const templates = createTemplates(maybeDatabase, search.prepare);
   const shared: Shared = {
     home,
-    catalogues: createCatalogueStore(maybeDatabase, `${home.cache}/offering.json`),
+    catalogues: createCatalogueStore(maybeDatabase, {
+      hints: `${home.cache}/offering.json`,
+      onHint: () => forgetShown(home),
+    }),
     results,
     search,
     redactor,

@@ -1,0 +1,53 @@
+import type { Home } from "../config/home.ts";
+import type { Config } from "../config/schema.ts";
+import { isObject } from "../model/json.ts";
+
+/** What a client is shown of us, as it is told in the very first answer. */
+export type Shown = Config["expose"];
+
+/** How many folders are remembered. */
+const MOST_FOLDERS = 100;
+
+const fileOf = ({ cache }: Home) => `${cache}/shown.json`;
+
+/**
+ * What a client in a folder was shown last, if the configuration has not changed since: a handshake need not wait for
+ * the session. What a project's own file changes is known to the next client.
+ */
+export async function lastShown(home: Home, cwd: string): Promise<Shown | undefined> {
+  try {
+    const entry = (await readAll(home))[cwd];
+    return isObject(entry) && entry.stamp === await stampOf(home) ? entry.shown as Shown : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Remembers what a client in a folder is shown. */
+export async function keepShown(home: Home, cwd: string, shown: Shown): Promise<void> {
+  const all = await readAll(home).catch(() => ({} as Record<string, unknown>));
+  const entry = { stamp: await stampOf(home), shown };
+  if (JSON.stringify(all[cwd]) === JSON.stringify(entry)) return;
+  const { [cwd]: _old, ...others } = all;
+  const kept = Object.fromEntries(Object.entries(others).slice(-MOST_FOLDERS + 1));
+  await Deno.mkdir(home.cache, { recursive: true, mode: 0o700 });
+  // Whole or not at all: the next engine may be reading it.
+  const draft = `${fileOf(home)}.${crypto.randomUUID()}`;
+  await Deno.writeTextFile(draft, JSON.stringify({ ...kept, [cwd]: entry }), { mode: 0o600 });
+  await Deno.rename(draft, fileOf(home));
+}
+
+/** Something has come or gone that clients are told of: the next ones wait for what is true. */
+export async function forgetShown(home: Home): Promise<void> {
+  await Deno.remove(fileOf(home)).catch(() => {});
+}
+
+async function readAll(home: Home): Promise<Record<string, unknown>> {
+  const all: unknown = JSON.parse(await Deno.readTextFile(fileOf(home)));
+  return isObject(all) ? all : {};
+}
+
+async function stampOf({ config }: Home): Promise<string> {
+  const info = await Deno.stat(config).catch(() => undefined);
+  return info ? `${info.mtime?.getTime()} ${info.size}` : "none";
+}
