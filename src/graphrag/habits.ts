@@ -55,7 +55,7 @@ const USUAL = 50;
 const SEPARATOR = "\u001f";
 /** The place that everything is seen in. */
 const ANYWHERE = "any";
-const MOST_PLACES = 100_000;
+const MOST_PLACES = 20_000;
 
 export function createHabits(): Habits {
   const tallies = new Map<string, Tally>();

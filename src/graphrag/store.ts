@@ -93,6 +93,12 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
       for (const table of ["tool_habit", "tool_dependency"]) {
         await db.query(`delete from ${table} where used_at < now() - $1 * interval '1 day'`, [KEPT_DAYS]);
       }
+      // Each new call is a place of its own: what would never be read again must not pile up.
+      await db.query(
+        `delete from tool_habit where scope = $1 and used_at <
+           (select used_at from tool_habit where scope = $1 order by used_at desc offset $2 limit 1)`,
+        [scope, MOST_ROWS],
+      );
       const rows = await db.query<{ place: string; next: string; seen: number; hits: number | null }>(
         "select place, next, seen, hits from tool_habit where scope = $1 order by used_at desc limit $2",
         [scope, MOST_ROWS],
