@@ -27,8 +27,8 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
   await using gateway = options.standalone ? await createGateway(home, { logToStderr: true }) : undefined;
   const context = { cwd: Deno.cwd(), env };
   const connect: ConnectEngine = gateway
-    ? () => Promise.resolve(connectHere(gateway, context))
-    : () => connectEngine({ home, kind: "mcp", ...context, program: ownProgram(), tellsRelated: true });
+    ? (isCrowd) => Promise.resolve(connectHere(gateway, { ...context, isCrowd }))
+    : (isCrowd) => connectEngine({ home, kind: "mcp", ...context, program: ownProgram(), tellsRelated: true, isCrowd });
 
   const stopping = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, stopping.resolve);
@@ -48,11 +48,14 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
 }
 
 /** A connection to the engine in this very process. */
-function connectHere(gateway: Gateway, context: { cwd: string; env: Record<string, string> }) {
+function connectHere(
+  gateway: Gateway,
+  { isCrowd, ...context }: { cwd: string; env: Record<string, string>; isCrowd: boolean },
+) {
   const [ours, theirs] = channelPair(MAX_CLIENT_FRAME);
   const session = gateway.openSession(context);
   session.catch(() => {});
-  void serveClient(theirs, session, { tellsRelated: true })
+  void serveClient(theirs, session, { tellsRelated: true, isCrowd })
     .finally(() => session.then((open) => gateway.closeSession(open)).catch(() => {}));
   return { channel: ours, pid: Deno.pid };
 }

@@ -6,7 +6,7 @@ import { textResult } from "./answer.ts";
 import { type Caller, takes } from "./caller.ts";
 import { type Work, workFor } from "./_client_work.ts";
 import { isLoggedAt } from "./log_level.ts";
-import { createParking } from "./_parking.ts";
+import { createParking, type SealedState } from "./_parking.ts";
 import type { Answer } from "./relay.ts";
 import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./_wire_form.ts";
 import type { WorkSession } from "./workflows.ts";
@@ -24,6 +24,7 @@ export interface CallsOptions {
 const INTERNAL_ERROR = -32603;
 /** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
 const APART_MS = 3;
+const NOTHING_SEALED: SealedState = { rounds: 0 };
 /** What the one who asked has to mend. */
 const WRONG: ReadonlySet<string> = new Set(["INPUT_INVALID", "STATE_UNKNOWN", "TOOL_DENIED", "TOOL_UNKNOWN"]);
 
@@ -61,11 +62,14 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     let work: Work | undefined;
     let outcome: Answer;
     let toldAt = -Infinity;
+    // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
+    const route = { id, token: meta.progressToken, isApproved: false };
     try {
       const open = opened ?? await session;
       const call = method === "tools/call" ? params : { method, ...params };
       // Older clients know nothing of states: what stands there is none of ours.
-      const { state, rounds } = isModern ? await parking.unseal(call) : { state: undefined, rounds: 0 };
+      const { state, rounds, isApproved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      route.isApproved = isApproved === true;
       work = workFor(open, method as string, { ...params, requestState: state }, meta);
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
       // An older client hears of what it has not refused; a stateless server wants to be told so.
@@ -73,6 +77,9 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
       const start = (ask: Caller["ask"]) => {
         const caller: Caller = {
           signal: controller.signal,
+          owner: open,
+          ...route.isApproved && { isApproved: true },
+          onApproved: () => route.isApproved = true,
           ...isModern && { takesQuestions: true },
           ...client && { capabilities: client },
           ...ask && { request: ask },
@@ -80,20 +87,21 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
           ...meta.progressToken !== undefined && {
             progress(progress) {
               toldAt = performance.now();
-              const params = { ...progress, progressToken: meta.progressToken };
-              send({ method: "notifications/progress", params }, id);
+              if (route.token === undefined) return;
+              send({ method: "notifications/progress", params: { ...progress, progressToken: route.token } }, route.id);
             },
           },
           ...typeof level === "string" && {
             logLevel: level,
-            log: (said) => isLoggedAt(said.level, level) && send({ method: "notifications/message", params: said }, id),
+            log: (said) =>
+              isLoggedAt(said.level, level) && send({ method: "notifications/message", params: said }, route.id),
           },
           ...traceOf(meta),
         };
         return work!.run(open, caller);
       };
       outcome = isModern
-        ? await parking.run({ call, rounds, controller, start })
+        ? await parking.run({ call, rounds, route, controller, start })
         : await start((request, signal) => askDirectly(id, request, signal));
     } catch (error) {
       outcome = failed(error, method as string);

@@ -19,17 +19,23 @@ export interface ClientSideOptions {
   notify(method: string, params?: Message): void;
   /** Whether the client shook hands the older way, and so hears everything without asking. */
   isOlder(): boolean;
+  readonly isCrowd: boolean;
 }
 
 /** What goes on between one client and all servers beside its calls: lists, what changes, what is logged. */
-export function createClientSide({ session, calls, send, notify, isOlder }: ClientSideOptions) {
+export function createClientSide({ session, calls, send, notify, isOlder, isCrowd }: ClientSideOptions) {
   let capabilities: Message | undefined;
+  let logLevel: string | undefined;
   let watching: Watching | undefined;
   const ready = session.then((open) => {
     watching = createWatching(open);
     open.client = {
+      isCrowd,
       get capabilities() {
         return capabilities;
+      },
+      get logLevel() {
+        return logLevel;
       },
       tell: (server, event) => hear(open, server, event),
     };
@@ -63,7 +69,10 @@ export function createClientSide({ session, calls, send, notify, isOlder }: Clie
       ? `${server}/${params.logger}`
       : server;
     const message = { ...params, ...logger !== undefined && { logger } };
-    const caller = [...open.callers(server)].findLast((waiting) => waiting.log);
+    const waiting = [...open.callers(server)].filter(({ owner }) => owner === open);
+    const caller = waiting.findLast((one) => one.log);
+    // Of many clients nobody hears what may be about another one's call.
+    if (isCrowd && waiting.length > 1) return;
     if (caller) caller.log!(message);
     else if (isOlder() && calls.isLogged(params.level)) send({ method: "notifications/message", params: message });
   }
@@ -81,20 +90,27 @@ export function createClientSide({ session, calls, send, notify, isOlder }: Clie
   const quietly = (work: Promise<unknown>, what: string) =>
     void work.catch((error) => log("debug", what, { reason: describe(error) }));
 
+  async function watch(watched: Watching, id: unknown, uris: readonly string[]): Promise<void> {
+    for (const problem of await watched.add(id, uris)) {
+      log("debug", "resource not watched", { reason: describe(problem) });
+    }
+  }
+
   return {
     /** Notes what a message of the client means for what goes on beside calls. */
     see({ id, method, params: given }: Message): void {
       const params = isObject(given) ? given : {};
       const meta = isObject(params._meta) ? params._meta : {};
       const said = method === "initialize" ? params.capabilities : meta[`${META}clientCapabilities`];
-      if (isObject(said)) capabilities = said;
+      if (isObject(said) && !isCrowd) capabilities = said;
       if (method === "subscriptions/listen" && isObject(params.notifications)) {
         const uris = params.notifications.resourceSubscriptions;
         const wanted = Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
-        if (wanted.length > 0) quietly(ready.then((open) => open.watching.add(id, wanted)), "resources not watched");
+        if (wanted.length > 0) quietly(ready.then((open) => watch(open.watching, id, wanted)), "resources not watched");
       } else if (method === "notifications/cancelled") {
         quietly(ready.then((open) => open.watching.drop(params.requestId)), "resources still watched");
       } else if (method === "logging/setLevel" && isLogLevel(params.level)) {
+        logLevel = params.level;
         calls.setLogLevel(params.level);
         quietly(toServers(method, { level: params.level }), "log level not set");
       } else if (method === "notifications/roots/list_changed") quietly(toServers(method), "roots not told");

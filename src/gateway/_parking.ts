@@ -19,6 +19,7 @@ interface Parked {
   readonly call: string;
   /** How often its server has asked through the client itself. */
   readonly rounds: number;
+  readonly route: Route;
   readonly expire: ReturnType<typeof setTimeout>;
   abort(reason?: unknown): void;
 }
@@ -27,6 +28,7 @@ export interface ParkingRun {
   /** The request's params, and its method where that is not to call a tool. */
   readonly call: Message;
   readonly rounds: number;
+  readonly route: Route;
   readonly controller: AbortController;
   start(ask: Caller["ask"]): Promise<Answer>;
 }
@@ -40,9 +42,18 @@ function identity({ _meta, inputResponses: _answers, requestState: _state, ...ca
 }
 
 /** A server's own state, and how often it has asked by now. */
-interface SealedState {
+export interface SealedState {
   readonly state?: string;
   readonly rounds: number;
+  /** Whether a human has allowed the call already. */
+  readonly isApproved?: boolean;
+}
+
+/** Where the answers of a flow go, which changes with each request of it. */
+export interface Route {
+  id: unknown;
+  token: unknown;
+  isApproved: boolean;
 }
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -62,14 +73,21 @@ function notOurs(): AgentCardsError {
 }
 
 /** A server's question as it goes to the client, with a state that is ours. */
-async function sealed(answer: Answer, { call, rounds }: { call: string; rounds: number }): Promise<Answer> {
+async function sealed(
+  answer: Answer,
+  { call, rounds, route }: Pick<Parked, "call" | "rounds" | "route">,
+): Promise<Answer> {
   if (answer.kind !== "result" || answer.result.resultType !== "input_required") return answer;
   if (rounds >= MAX_ROUNDS) {
     const text = `The server asked for input ${MAX_ROUNDS} times and still has questions`;
     throw new AgentCardsError("INPUT_INVALID", text);
   }
   const { requestState: state } = answer.result;
-  const payload = { ...typeof state === "string" && { state }, rounds: rounds + 1 };
+  const payload = {
+    ...typeof state === "string" && { state },
+    rounds: rounds + 1,
+    ...route.isApproved && { isApproved: true },
+  };
   return { kind: "result", result: { ...answer.result, requestState: await seals.mint(payload, call as never) } };
 }
 
@@ -114,7 +132,7 @@ export function createParking() {
         throw notOurs();
       });
     },
-    async run({ call: params, rounds, controller, start }: ParkingRun): Promise<Answer> {
+    async run({ call: params, rounds, route, controller, start }: ParkingRun): Promise<Answer> {
       const call = identity(params);
       const state = params.requestState;
       if (typeof state === "string" && state.startsWith(PREFIX)) {
@@ -122,6 +140,7 @@ export function createParking() {
         if (!found || found.call !== call) throw notOurs();
         parked.delete(state);
         clearTimeout(found.expire);
+        [found.route.id, found.route.token] = [route.id, route.token];
         controller.signal.addEventListener("abort", () => found.abort(controller.signal.reason));
         const responses = params.inputResponses as Message | undefined;
         found.question.answer((responses?.question as Message) ?? { action: "cancel" });
@@ -130,9 +149,11 @@ export function createParking() {
       const questions: Question[] = [];
       let arrived = Promise.withResolvers<void>();
       const ask: Caller["ask"] = (request) =>
-        new Promise((answer) => {
+        new Promise((answer, reject) => {
           questions.push({ request, answer });
           arrived.resolve();
+          const leave = () => reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
+          controller.signal.addEventListener("abort", leave, { once: true });
         });
       const next = async () => {
         while (questions.length === 0) {
@@ -142,7 +163,7 @@ export function createParking() {
         return questions.shift()!;
       };
       const outcome = start(ask);
-      return await settle({ outcome, next, call, rounds, abort: (reason) => controller.abort(reason) });
+      return await settle({ outcome, next, call, rounds, route, abort: (reason) => controller.abort(reason) });
     },
     close() {
       for (const { expire, abort } of parked.values()) {

@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { messageOf } from "../model/errors.ts";
 import { log } from "../telemetry/log.ts";
-import type { CallRecord } from "./session.ts";
+import type { CallRecord } from "./notice.ts";
 
 /** Files calls in the database, a batch at a time, off everyone's way. */
 export interface CallLog {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
+import type { Capabilities, ServerEvent, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine, spelledOut } from "../model/text.ts";
@@ -30,8 +30,24 @@ export interface Caller {
   readonly request?: Ask;
   /** Trace context, for calls that are made for this one. */
   readonly trace?: Record<string, unknown>;
+  /** The session it belongs to, where a server is shared. */
+  readonly owner?: unknown;
+  /** Told when a human has allowed the call. */
+  readonly onApproved?: () => void;
   /** Ends the call because of a question that nobody can answer. */
   readonly giveUp?: (question: ServerRequest) => void;
+}
+
+/** The client in front of a session. */
+export interface ClientSide {
+  /** What it can answer, once it has said so. */
+  readonly capabilities?: Capabilities;
+  /** From which level on it wants to hear what servers log, once it has said so. */
+  readonly logLevel?: string;
+  /** Whether it is many. */
+  readonly isCrowd?: boolean;
+  /** Hears what servers say by themselves. */
+  tell(server: string, event: ServerEvent): void;
 }
 
 /** What a call declares to a server: what its caller can answer, and what we can answer for it. */
@@ -58,9 +74,12 @@ export function takes({ method, params }: ServerRequest, capabilities: Capabilit
 export async function askCaller(
   callers: ReadonlySet<Caller> | undefined,
   request: ServerRequest,
-  { signal, cwd }: { signal: AbortSignal; cwd: string },
+  { signal, cwd, isCrowd }: { signal: AbortSignal; cwd: string; isCrowd: boolean },
 ): Promise<Record<string, unknown>> {
   const waiting = [...callers ?? []];
+  if (isCrowd && waiting.length > 1 && request.method !== "roots/list") {
+    throw new AgentCardsError("INPUT_INVALID", "Several clients wait for this server; it does not say whom it asks");
+  }
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));
     return await answerAsClient(request, client, { signal, cwd });
@@ -128,7 +147,7 @@ export async function approve(request: ApprovalRequest, caller: Caller): Promise
       { hint: "Run it with run_workflow: there it waits until a human approves it." },
     );
   }
-  if (await askApproval({ ...request, why }, caller.ask, caller.signal) === "approve") return;
+  if (await askApproval({ ...request, why }, caller.ask, caller.signal) === "approve") return caller.onApproved?.();
   throw new AgentCardsError("TOOL_DENIED", `${request.id} was not allowed by the human`, {
     hint: "Do not try again unless the user asks for it.",
   });

@@ -28,7 +28,7 @@ export async function answerList(
     case "prompts/list":
       return { prompts: await offered(session, "prompts") };
     case "resources/subscribe":
-      await watching.add(OLDER_CLIENT, [String(params.uri)]);
+      for (const problem of await watching.add(OLDER_CLIENT, [String(params.uri)])) throw problem;
       return {};
     case "resources/unsubscribe":
       await watching.drop(OLDER_CLIENT, String(params.uri));

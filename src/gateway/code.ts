@@ -13,6 +13,7 @@ import { approve, type Caller, unlessAsked } from "./caller.ts";
 import { callServer, denied, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import type { Session } from "./session.ts";
+import { howFar } from "./workflow_progress.ts";
 
 /** Code with what it gets to see. */
 export interface CodeRequest {
@@ -83,11 +84,8 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
 
   // Many calls, one token: what a client hears must only ever go up.
   let steps = 0;
-  const progressOf = (id: string): Caller["progress"] => ({ message, progress, total }) =>
-    caller.progress!({
-      progress: ++steps,
-      message: oneLine(`${id}: ${message ?? [progress, total].filter((part) => part !== undefined).join(" of ")}`, 300),
-    });
+  const progressOf = (id: string): Caller["progress"] => (said) =>
+    caller.progress!({ progress: ++steps, message: oneLine(`${id}: ${howFar(said)}`, 300) });
 
   return async (asked, args, { signal, pause }) => {
     const began = performance.now();

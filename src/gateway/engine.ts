@@ -135,7 +135,11 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
   try {
     if (hello.kind === "mcp") {
       const { serveClient } = await engine.front;
-      await serveClient(channel, session, { shown, tellsRelated: hello.tellsRelated === true });
+      await serveClient(channel, session, {
+        shown,
+        tellsRelated: hello.tellsRelated === true,
+        isCrowd: hello.isCrowd === true,
+      });
     } else {
       const { serveControl } = await (import("./control.ts" as string) as Promise<typeof import("./control.ts")>);
       await serveControl(channel, { gateway: await gateway, session, stop: engine.stop });

@@ -20,6 +20,8 @@ export interface ConnectOptions {
   readonly program?: readonly string[];
   /** Whether each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
+  /** Whether it carries the requests of many clients. */
+  readonly isCrowd?: boolean;
 }
 
 const START_TIMEOUT_MS = 15_000;
@@ -59,8 +61,8 @@ async function open(path: string): Promise<Channel> {
 
 /** Says hello; undefined means that the engine is going and a new one is due. */
 async function greet(channel: Channel, options: ConnectOptions): Promise<EngineConnection | undefined> {
-  const { kind, cwd, env, tellsRelated } = options;
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated }));
+  const { kind, cwd, env, tellsRelated, isCrowd } = options;
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated, isCrowd }));
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));

@@ -1,6 +1,7 @@
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
@@ -146,23 +147,37 @@ export async function putToServer(
         ...onProgress && { onProgress },
         ...onSent && { onSent },
       });
-    const put = async (params: Record<string, unknown>) => {
-      const reply = await send(params);
-      if (!isQuestion(reply)) return reply;
-      const again = (more: Record<string, unknown>) => send({ ...params, ...more });
-      return await settleQuestions(reply, caller, { session, server, again });
-    };
-    if (!privacy) return await put(request);
     // What a server was given back it may repeat without a word of what it is.
     const known = new Map<string, string>();
-    const restored = await privacy.restore(request.arguments, server, (value, token) => known.set(value, token));
-    const reply = await put({ ...request, arguments: restored });
+    const put = async (params: Record<string, unknown>): Promise<Reply> => {
+      if (!privacy) return await send(params);
+      // Everything but what the server itself has named.
+      const { _meta, name: _name, requestState: _state, ...rest } = params;
+      const restored = await privacy.restore(rest, server, (value, token) => known.set(value, token));
+      return withCleanQuestions(await send({ ...params, ...restored }), (value) => privacy.hide(value, server, known));
+    };
+    let reply = await put(request);
+    if (isQuestion(reply)) {
+      const again = (more: Record<string, unknown>) => put({ ...request, ...more });
+      reply = await settleQuestions(reply, caller, { session, server, again });
+    }
+    if (!privacy) return reply;
     return hidden(reply, (value) => privacy.hide(value, server, known));
   } catch (error) {
     throw privacy ? privacy.error(error, server) : error;
   } finally {
     callers.delete(caller);
   }
+}
+
+/** What a server asks a model is read by a model; what it asks a human goes through as it is. */
+function withCleanQuestions(reply: Reply, hide: <T>(value: T) => T): Reply {
+  if (reply.kind !== "result" || !isObject(reply.result.inputRequests)) return reply;
+  const questions = Object.entries(reply.result.inputRequests).map(([key, question]) => [
+    key,
+    isObject(question) && question.method === "sampling/createMessage" ? hide(question) : question,
+  ]);
+  return { kind: "result", result: { ...reply.result, inputRequests: Object.fromEntries(questions) } };
 }
 
 /** A reply without personal data, whatever it is. */

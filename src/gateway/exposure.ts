@@ -3,7 +3,7 @@ import { exposedName, exposedUri, exposedUriParts } from "../model/exposed.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { type Catalogue, type Tool, toolId } from "../model/tool.ts";
-import { judge } from "../policy/rules.ts";
+import { judge, type Verdict } from "../policy/rules.ts";
 import { knownCatalogues } from "./search.ts";
 import type { Session } from "./session.ts";
 
@@ -84,7 +84,9 @@ export async function offered(session: Session, kind: Kind): Promise<JsonObject[
   const key = KEY[kind];
   const { catalogues } = await knownCatalogues(session);
   return catalogues.flatMap(({ server, catalogue }) =>
-    (catalogue.offers?.[kind] ?? []).filter((entry) => isAllowed(session, toolId(server, entry[key] as string)))
+    (catalogue.offers?.[kind] ?? [])
+      .filter((entry) => judgeOffer(session, { server, name: entry[key] as string }).kind !== "deny")
+      .map((entry) => session.privacy?.hide(entry, server) ?? entry)
       .map((entry) => ({ ...entry, [key]: seen(session, server, kind, entry[key] as string) }))
   );
 }
@@ -135,6 +137,24 @@ export async function resourceAddress(session: Session, asked: string): Promise<
 
 function isAllowed({ config }: Session, id: string): boolean {
   return judge(config.policy, id).kind !== "deny";
+}
+
+/** What policy says of a resource or prompt: a URI is judged in every way it can be spelt, and the strictest counts. */
+export function judgeOffer({ config }: Session, { server, name }: Address): Verdict {
+  const verdicts = spellings(name).map((spelling) => judge(config.policy, toolId(server, spelling)));
+  return verdicts.find(({ kind }) => kind === "deny") ?? verdicts.find(({ kind }) => kind === "approve") ??
+    verdicts[0]!;
+}
+
+function spellings(uri: string): string[] {
+  const plain = URL.parse(uri)?.href ?? uri;
+  let decoded = plain;
+  try {
+    decoded = decodeURIComponent(plain);
+  } catch {
+    // Not an escape: it stays as it is.
+  }
+  return [...new Set([uri, plain, decoded, URL.parse(decoded)?.href ?? decoded])];
 }
 
 /** The contents of a resource under the names that the client knows. */

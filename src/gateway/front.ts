@@ -21,6 +21,8 @@ export interface FrontOptions {
   readonly shown?: Promise<Shown | undefined>;
   /** Whether whoever carries our messages wants to know which request each belongs to. */
   readonly tellsRelated?: boolean;
+  /** Whether these are many clients behind one connection, which is then asked and told nothing that is for one of them. */
+  readonly isCrowd?: boolean;
 }
 
 interface Problem {
@@ -46,7 +48,7 @@ const MODERN = "2026-07-28";
 export async function serveClient(
   wire: Channel,
   session: Promise<WorkSession>,
-  { shown, tellsRelated = false }: FrontOptions = {},
+  { shown, tellsRelated = false, isCrowd = false }: FrontOptions = {},
 ): Promise<void> {
   const timers = [
     setTimeout(() => void adopt(session), ADOPT_AFTER_MS),
@@ -78,8 +80,11 @@ export async function serveClient(
     send,
     notify: (method, params) => protocol.notify(method, params),
     isOlder: () => handshake === "legacy",
+    isCrowd,
   });
   const actual = session.then(async (open) => {
+    // One that stays for long is told at its beginning of what may come later.
+    if (isCrowd) return open.config.expose;
     const now = { ...open.config.expose, resources: await hasOffers(open) };
     keepShown(open.shared.home, open.cwd, now).catch((error) => log("debug", "not kept", { reason: describe(error) }));
     return now;
@@ -87,7 +92,7 @@ export async function serveClient(
   actual.catch(() => {});
   const protocol = serveProtocol({
     transport,
-    expose: Promise.resolve(shown).then((known) => known ?? actual.catch(() => undefined)),
+    expose: Promise.resolve(isCrowd ? undefined : shown).then((known) => known ?? actual.catch(() => undefined)),
     answer: side.answer,
     onError: (error) => log("debug", "client frame refused", { reason: error.message }),
   });
@@ -111,7 +116,11 @@ export async function serveClient(
     const problem = check(message);
     if (problem) {
       const { code = INVALID_REQUEST, text: why, data } = typeof problem === "string" ? { text: problem } : problem;
-      return refuse(isId(message.id) ? message.id : null, code, why, data);
+      const wasOpen = open.has(message.id);
+      refuse(isId(message.id) ? message.id : null, code, why, data);
+      // The first request of that name is still to be answered.
+      if (wasOpen) open.add(message.id);
+      return;
     }
     if (message.id !== undefined) open.add(message.id);
     if (message.method === "initialize") {

@@ -16,6 +16,8 @@ export interface Hello {
   readonly env: Readonly<Record<string, string>>;
   /** Whether each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
+  /** Whether it carries the requests of many clients. */
+  readonly isCrowd?: boolean;
 }
 
 /** What the engine answers. */

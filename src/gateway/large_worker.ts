@@ -43,8 +43,11 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
   const { id, result } = message;
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
+  // A question is no answer, however large it is: it is looked at like any other.
+  const { resultType, ...given } = result;
+  if (resultType !== undefined && resultType !== "complete") return { kind: "message", message };
   const hidden: Hidden[] = [];
-  const clean = request.pii ? hide(result as ToolResult, request.pii, hidden) : result as ToolResult;
+  const clean = request.pii ? hide(given, request.pii, hidden) : given;
   const shaped = await store(request, shapeAnswer(clean, request));
   const { stored } = shaped;
   const json = new TextEncoder().encode(JSON.stringify(shaped.result));

@@ -1,6 +1,14 @@
 import type { Reply } from "../mcp/upstream.ts";
 import type { JsonObject } from "../model/json.ts";
 
+/** One call, as it is filed. */
+export interface CallRecord {
+  readonly tool: string;
+  readonly ms: number;
+  readonly ok: boolean;
+  readonly bytes: number;
+}
+
 /** What a session's calls go past. */
 export interface Notice {
   /** The answer to a call that was made ahead, if it was; a call that acts makes what was read from its server old. */

@@ -50,6 +50,7 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
     while (!clientGone) {
       try {
         const engine = await connect();
+        if (clientGone) return engine.channel.close();
         const began = performance.now();
         await serveFrom(engine);
         if (clientGone) return;

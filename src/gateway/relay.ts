@@ -1,10 +1,9 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { toolId } from "../model/tool.ts";
-import { judge } from "../policy/rules.ts";
 import { approve, type Caller } from "./caller.ts";
 import { denied, type Outcome, putToServer } from "./execute.ts";
-import { type Address, promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
+import { type Address, judgeOffer, promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
 import type { Session } from "./session.ts";
 
 type Message = Record<string, unknown>;
@@ -29,10 +28,12 @@ export const RELAYED: ReadonlySet<string> = new Set(["prompts/get", "resources/r
 /** Puts a request to the server it is about and gives back what it says, under the names that the client knows. */
 export async function relay(session: Session, request: RelayedRequest, caller: Caller): Promise<Answer> {
   const { method, meta, retry } = request;
-  const { address, params } = await addressed(session, request);
-  const { server, name } = address;
+  const { address: { server, name: seen }, params: given } = await addressed(session, request);
+  // Policy and humans judge what the server will get, not what the agent sees of it.
+  const restore = <T>(value: T) => session.privacy?.restore(value, server) ?? value;
+  const [name, params] = [await restore(seen), await restore(given)];
   const id = toolId(server, name);
-  const verdict = judge(session.config.policy, id);
+  const verdict = judgeOffer(session, { server, name });
   if (verdict.kind === "deny") throw denied(id, verdict.pattern);
   if (verdict.kind === "approve") {
     const shown = isObject(params.arguments) ? params.arguments : {};

@@ -8,25 +8,19 @@ import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readLists } from "../mcp/discover.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
-import {
-  CAPABILITIES,
-  type Capabilities,
-  type ServerEvent,
-  type ServerRequest,
-  type Upstream,
-} from "../mcp/upstream.ts";
+import { CAPABILITIES, type ServerEvent, type ServerRequest, type Upstream } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
-import { askCaller, type Caller } from "./caller.ts";
+import { askCaller, type Caller, type ClientSide } from "./caller.ts";
 import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
 import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
 import type { ToolResult } from "./answer.ts";
-import { NOBODY, type Notice } from "./notice.ts";
+import { type CallRecord, NOBODY, type Notice } from "./notice.ts";
 import type { ResultStore } from "./results.ts";
 
 /** What all sessions of an engine have in common. */
@@ -70,21 +64,6 @@ export interface SharedServer {
   readonly server: Server;
   readonly callers: Set<Caller>;
   readonly listeners: Set<(event: ServerEvent) => void>;
-}
-
-/** The client in front of a session. */
-export interface ClientSide {
-  /** What it can answer, once it has said so. */
-  readonly capabilities?: Capabilities;
-  /** Hears what servers say by themselves. */
-  tell(server: string, event: ServerEvent): void;
-}
-
-export interface CallRecord {
-  readonly tool: string;
-  readonly ms: number;
-  readonly ok: boolean;
-  readonly bytes: number;
 }
 
 /** One connection's view: its folder, its environment, its configuration, its servers. */
@@ -214,7 +193,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return createServer({
       name: entry.name,
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
-      connect: (events) => connect(entry, callers, events),
+      connect: async (events) => await atLevel(await connect(entry, callers, events)),
       list: (upstream, startMs) => list(entry, upstream, startMs),
       onServerEvent(event) {
         for (const tell of listeners) tell(event);
@@ -226,6 +205,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
           .catch((error) => log("error", "failure not saved", { server: entry.name, reason: messageOf(error) }));
       },
     });
+  }
+
+  /** A server that starts later is told what those that were running have been told. */
+  async function atLevel(upstream: Upstream): Promise<Upstream> {
+    const level = session.client.logLevel;
+    if (level !== undefined && upstream.era.kind === "legacy" && upstream.capabilities.logging) {
+      await upstream.request("logging/setLevel", { level }, { timeoutMs: 1_000 }).catch(() => {});
+    }
+    return upstream;
   }
 
   async function connect(entry: ServerConfig, callers: Set<Caller>, events: ConnectEvents): Promise<Upstream> {
@@ -277,7 +265,8 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   async function asked(server: string, request: ServerRequest, { callers, signal }: Asked) {
     const isHidden = privacy && request.method === "sampling/createMessage";
     const shown = isHidden ? { ...request, params: privacy.hide(request.params, server) } : request;
-    const answer = await askCaller(callers, shown, { signal, cwd: context.cwd });
+    const isCrowd = session.client.isCrowd === true;
+    const answer = await askCaller(callers, shown, { signal, cwd: context.cwd, isCrowd });
     return isHidden ? await privacy.restore(answer, server) : answer;
   }
 

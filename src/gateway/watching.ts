@@ -1,10 +1,13 @@
-import { resourceAddress } from "./exposure.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { toolId } from "../model/tool.ts";
+import { denied } from "./execute.ts";
+import { type Address, judgeOffer, resourceAddress } from "./exposure.ts";
 import type { Session } from "./session.ts";
 
 /** What one client watches: resources by what it calls them, each for as long as some request of it wants it. */
 export interface Watching {
-  /** Watches more, for the request of that name; one that nobody has is refused. */
-  add(holder: unknown, uris: readonly string[]): Promise<void>;
+  /** Watches more, for the request of that name; what cannot be watched is said, and keeps nothing else from it. */
+  add(holder: unknown, uris: readonly string[]): Promise<readonly unknown[]>;
   /** No longer watches what only that request wanted; of one resource, or of all. */
   drop(holder: unknown, uri?: string): Promise<void>;
   /** How the client calls a resource that a server says has changed, if it watches it. */
@@ -17,7 +20,7 @@ const MAX_WATCHED = 1_000;
 
 export function createWatching(session: Session): Watching {
   /** By request: what the client calls it, and where it is. */
-  const held = new Map<unknown, Map<string, { server: string; name: string }>>();
+  const held = new Map<unknown, Map<string, Address>>();
   const watchedOn = new Set<string>();
 
   async function tellServers(): Promise<void> {
@@ -31,11 +34,32 @@ export function createWatching(session: Session): Watching {
     await Promise.all([...wanted].map(([server, uris]) => session.server(server).watch(session, [...uris])));
   }
 
+  /** Where a resource is, if it may be read without asking anybody. */
+  async function watchable(uri: string): Promise<Address> {
+    const count = held.values().reduce((sum, places) => sum + places.size, 0);
+    if (count >= MAX_WATCHED) {
+      throw new AgentCardsError("INPUT_INVALID", `At most ${MAX_WATCHED} resources are watched`);
+    }
+    const seen = await resourceAddress(session, uri);
+    const place = { ...seen, name: await session.privacy?.restore(seen.name, seen.server) ?? seen.name };
+    const verdict = judgeOffer(session, place);
+    if (verdict.kind !== "allow") throw denied(toolId(place.server, place.name), verdict.pattern);
+    return place;
+  }
+
   return {
     async add(holder, uris) {
-      const places = held.getOrInsertComputed(holder, () => new Map());
-      for (const uri of uris.slice(0, MAX_WATCHED)) places.set(uri, await resourceAddress(session, uri));
+      const problems: unknown[] = [];
+      for (const uri of uris) {
+        try {
+          const place = await watchable(uri);
+          held.getOrInsertComputed(holder, () => new Map()).set(uri, place);
+        } catch (error) {
+          problems.push(error);
+        }
+      }
       await tellServers();
+      return problems;
     },
     async drop(holder, uri) {
       if (!held.has(holder)) return;

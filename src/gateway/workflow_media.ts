@@ -44,7 +44,7 @@ export async function besideResults(wanted: readonly TaskState[], session: Sessi
 }
 
 async function loaded(beside: Beside | { readonly handle: string }, session: Session): Promise<Beside> {
-  if (!("handle" in beside)) return beside;
+  if (!("handle" in beside)) return session.privacy?.hide(beside, "agentcards") ?? beside;
   try {
     const { results, large } = session.shared;
     const places = [{ steps: [], named: beside.handle }];

@@ -57,6 +57,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     const call = questions.begin(server, {
       signal: AbortSignal.any([options.signal, clock.signal]),
       progress: (said) => onProgress(task.id, said),
+      owner: session,
     });
     const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
     let result: TaskResult;
@@ -68,7 +69,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     try {
       const verdict = judge(policy, task.tool);
       if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
-      const read = options.isFromCode ? codeValueOf : valueOf;
+      const read: ReadValue = options.isFromCode ? codeValueOf : valueOf;
       if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args), read);
       else {
         const isActing = book.effectOf(task) !== "read";
@@ -122,7 +123,9 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
   async function resultOf(task: ToolTask, result: ToolResult, read: ReadValue): Promise<TaskResult> {
     if (result.isError === true) return { ok: false, kind: "failed", error: textOf(valueOf(result)) };
     const { output, bytes } = await kept(read(result), task.tool);
-    return { ok: true, output: { ...output, ...await besideOf(task, result) }, bytes };
+    // Code has it all in its value already.
+    const beside = read === codeValueOf ? {} : await besideOf(task, result);
+    return { ok: true, output: { ...output, ...beside }, bytes };
   }
 
   /** What a result holds besides its value, as it goes into the journal. */

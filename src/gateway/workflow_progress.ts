@@ -35,13 +35,19 @@ export function progressTo(tell: Tell, { id, state, written }: LiveRun): Teller 
       done++;
       send(words);
     },
-    part(task, { progress, total, message }) {
-      const share = Number(progress) / Number(total);
+    part(task, said) {
+      const { progress, total } = said;
+      const share = typeof progress === "number" && typeof total === "number" ? progress / total : NaN;
       if (share >= 0 && share < 1) parts.set(task, share);
-      const far = total === undefined ? String(progress) : `${progress} of ${total}`;
-      send(`${task}: ${typeof message === "string" ? message : far}`);
+      send(`${task}: ${howFar(said)}`);
     },
   };
+}
+
+/** How far a call says it is, in words; a server may say anything. */
+export function howFar({ progress, total, message }: Record<string, unknown>): string {
+  if (typeof message === "string") return message;
+  return [progress, total].filter((part) => typeof part === "number").join(" of ");
 }
 
 function wordsFor(event: RunEvent): string | undefined {

@@ -89,7 +89,7 @@ export function createQuestions(
 
   return {
     put,
-    begin(server: string, given: Pick<Caller, "signal" | "progress">): AskingCall {
+    begin(server: string, given: Pick<Caller, "signal" | "progress" | "owner">): AskingCall {
       const own = new AbortController();
       let unanswered: string | undefined;
       const call: AskingCall = {

@@ -55,7 +55,11 @@ export function createPending(server: string) {
       if (message.method === "notifications/progress") {
         const { progressToken, ...progress } = isObject(message.params) ? message.params : {};
         const waiter = waiting.get(progressToken as string);
-        waiter?.onProgress?.(progress);
+        try {
+          waiter?.onProgress?.(progress);
+        } catch {
+          // Whoever cannot read it does without; the connection is not to blame.
+        }
         return waiter !== undefined;
       }
       const { id } = message;

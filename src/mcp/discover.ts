@@ -12,14 +12,18 @@ const NAME = /^[\x21-\x7e]{1,128}$/;
 type ListLimits = Pick<Limits, "tools_per_server" | "definition_bytes">;
 
 const LIST_TIMEOUT_MS = 30_000;
+const OFFER_TIMEOUT_MS = 3_000;
 const MAX_PAGES = 64;
 
 /** Everything a server lists. Its tools must be readable; what else it offers is taken as far as it can be. */
 export async function readLists(server: string, upstream: Upstream, limits: ListLimits): Promise<Catalogue> {
   const { capabilities, instructions } = upstream;
-  const list = (method: string, key: string) => readPages(upstream, { method, key, most: limits.tools_per_server });
+  const most = limits.tools_per_server;
+  const list = (method: string, key: string) => readPages(upstream, { method, key, most, timeoutMs: LIST_TIMEOUT_MS });
+  /** What cannot be had costs nobody the tools. */
   const also = async (isOffered: boolean, method: string, key: string) => {
-    const raw = isOffered ? await list(method, key) : [];
+    if (!isOffered) return [];
+    const raw = await readPages(upstream, { method, key, most, timeoutMs: OFFER_TIMEOUT_MS }).catch(() => []);
     return typeof raw === "string" ? [] : raw;
   };
   const hasResources = isObject(capabilities.resources);
@@ -46,12 +50,12 @@ export async function readLists(server: string, upstream: Upstream, limits: List
 /** One list, page after page; or why it cannot be had. */
 async function readPages(
   upstream: Upstream,
-  { method, key, most }: { method: string; key: string; most: number },
+  { method, key, most, timeoutMs }: { method: string; key: string; most: number; timeoutMs: number },
 ): Promise<unknown[] | string> {
   const raw: unknown[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES && raw.length <= most; page++) {
-    const reply = await upstream.request(method, cursor ? { cursor } : {}, { timeoutMs: LIST_TIMEOUT_MS });
+    const reply = await upstream.request(method, cursor ? { cursor } : {}, { timeoutMs });
     if (reply.kind !== "result") return reply.kind === "error" ? reply.message : "the list is too large";
     const items = reply.result[key];
     if (Array.isArray(items)) raw.push(...items);

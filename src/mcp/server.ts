@@ -140,6 +140,8 @@ export function createServer(options: ServerOptions): Server {
     idleTimer = undefined;
     if (performance.now() - ofThis.startedAt > HEALTHY_MS) failures = 0;
     failed(reason);
+    // Somebody waits for its news.
+    if (watching.size > 0 && failures < CIRCUIT_OPENS_AT) use(() => Promise.resolve()).catch(() => {});
   }
 
   /** However often a server says so, its lists are read at most once a second; a single change is read soon. */

@@ -3,6 +3,8 @@ import { MAX_CLIENT_FRAME } from "../hello.ts";
 import { refusal } from "./guard.ts";
 
 const MAX_DEPTH = 64;
+/** How long a body may take to come. */
+const MOST_MS = 30_000;
 
 /** The JSON in a request's body, read no further than it may be long; or the answer that says what is wrong with it. */
 export async function readBody(request: Request): Promise<{ body: unknown } | { refused: Response }> {
@@ -29,10 +31,16 @@ export async function readBody(request: Request): Promise<{ body: unknown } | { 
 async function readBytes(request: Request): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_CLIENT_FRAME) return undefined;
-    chunks.push(chunk);
+  const reader = request.body?.getReader();
+  const late = setTimeout(() => void reader?.cancel(new Error("too slow")).catch(() => {}), MOST_MS);
+  try {
+    for (let read = await reader?.read(); read && !read.done; read = await reader!.read()) {
+      size += read.value.length;
+      if (size > MAX_CLIENT_FRAME) return undefined;
+      chunks.push(read.value);
+    }
+  } finally {
+    clearTimeout(late);
   }
   const bytes = new Uint8Array(size);
   let at = 0;

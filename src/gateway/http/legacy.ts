@@ -27,7 +27,7 @@ export function createLegacyHandler(connect: ConnectEngine) {
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized: (id) => void sessions.set(id, { transport, wire, lastUsed: performance.now() }),
     });
-    const wire = openWire(connect, (message, related) => {
+    const wire = openWire(() => connect(false), (message, related) => {
       // A stream that its client has closed takes nothing more: what was meant for it is lost with it.
       transport.send(message as never, related === undefined ? undefined : { relatedRequestId: related as never })
         .catch(() => {});
@@ -51,9 +51,16 @@ export function createLegacyHandler(connect: ConnectEngine) {
       }
       if (id !== null) return refusal(404, "There is no such session; initialize again");
       if (!isInitializeRequest(parsedBody)) return refusal(400, "Mcp-Session-Id is missing; initialize first");
-      if (sessions.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already`);
+      // Clients leave without a word: the one that was not heard of for longest makes room.
+      if (sessions.size >= MAX_SESSIONS) {
+        const [oldest] = [...sessions.values()].sort((a, b) => a.lastUsed - b.lastUsed);
+        await oldest!.transport.close();
+      }
       const transport = await begin();
-      return await transport.handleRequest(request, { parsedBody });
+      const response = await transport.handleRequest(request, { parsedBody });
+      // One that was refused has begun nothing.
+      if (transport.sessionId === undefined) await transport.close();
+      return response;
     },
     async close(): Promise<void> {
       clearInterval(looking);

@@ -40,7 +40,7 @@ export function createModernHandler(connect: ConnectEngine) {
   const watched = new Map<object, readonly string[]>();
   let listening: string | undefined;
 
-  const wire = openWire(connect, (message, related) => {
+  const wire = openWire(() => connect(true), (message, related) => {
     const { id, method } = message;
     if (method === undefined) {
       waiting.get(id)?.settle(message);
@@ -54,11 +54,8 @@ export function createModernHandler(connect: ConnectEngine) {
     }
     const { _meta, ...event } = params;
     const kind = KINDS[method as string];
-    if (kind) {
-      // What is offered now may be more than what there was to say of it.
-      discovered = undefined;
-      handler.bus.publish({ kind });
-    } else if (method === "notifications/resources/updated") {
+    if (kind) handler.bus.publish({ kind });
+    else if (method === "notifications/resources/updated") {
       handler.bus.publish({ kind: "resource_updated", uri: String(event.uri), params: event });
     }
   });
@@ -101,7 +98,7 @@ export function createModernHandler(connect: ConnectEngine) {
   async function discover(): Promise<Message> {
     const { result } = await ask({ method: "server/discover", params: { _meta: envelope } }, {});
     if (!isObject(result)) throw new Error("the engine does not say what it can do");
-    if (listening === undefined) listen();
+    listen();
     return result;
   }
 

@@ -20,6 +20,7 @@ export interface HttpEndpoint {
 }
 
 /** Nobody else's pages may read, keep or guess anything of what is answered. */
+const SHUTDOWN_MS = 2_000;
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Serves Streamable HTTP in both eras of the protocol, on loopback, to whoever knows the token. */
@@ -39,7 +40,8 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
       : await modern.fetch(request, read.body);
   }
 
-  const server = listen(port, async (request) => {
+  const ending = new AbortController();
+  const server = listen({ port, signal: ending.signal }, async (request) => {
     const response = await answer(request).catch((error) => {
       onError(describe(error));
       return refusal(500, "Something went wrong; the log says more");
@@ -51,14 +53,25 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
     url: `http://127.0.0.1:${server.addr.port}${PATH}`,
     async close() {
       await Promise.all([legacy.close(), modern.close()]);
-      await server.shutdown();
+      // What is under way may end; what never ends does not keep us.
+      const late = setTimeout(() => ending.abort(), SHUTDOWN_MS);
+      await server.shutdown().catch(() => {});
+      clearTimeout(late);
     },
   };
 }
 
-function listen(port: number, handler: (request: Request) => Promise<Response>): Deno.HttpServer<Deno.NetAddr> {
+interface Listening {
+  readonly port: number;
+  readonly signal: AbortSignal;
+}
+
+function listen(
+  { port, signal }: Listening,
+  handler: (request: Request) => Promise<Response>,
+): Deno.HttpServer<Deno.NetAddr> {
   try {
-    return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
+    return Deno.serve({ hostname: "127.0.0.1", port, signal, onListen() {} }, handler);
   } catch (cause) {
     throw new AgentCardsError("USAGE", `Cannot listen on 127.0.0.1:${port}: ${messageOf(cause)}`, {
       cause,

@@ -1,5 +1,6 @@
 import type { Channel, Line } from "../channel.ts";
 import type { EngineConnection } from "../engine_client.ts";
+import { MAX_CLIENT_FRAME } from "../hello.ts";
 import { pipe } from "../pipe.ts";
 
 export type Message = Record<string, unknown>;
@@ -10,10 +11,14 @@ export interface Wire {
   close(): void;
 }
 
-export type ConnectEngine = () => Promise<EngineConnection>;
+/** `isCrowd`: whether the connection carries the requests of many clients. */
+export type ConnectEngine = (isCrowd: boolean) => Promise<EngineConnection>;
 
 /** `related`: the request that a message belongs to, where it belongs to one. */
-export function openWire(connect: ConnectEngine, onMessage: (message: Message, related: unknown) => void): Wire {
+export function openWire(
+  connect: () => Promise<EngineConnection>,
+  onMessage: (message: Message, related: unknown) => void,
+): Wire {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
   const ended = Promise.withResolvers<void>();
@@ -33,7 +38,13 @@ export function openWire(connect: ConnectEngine, onMessage: (message: Message, r
   };
   void pipe({ client, connect });
   return {
-    send: (message) => onLine?.(encoder.encode(JSON.stringify(message))),
+    send(message) {
+      const line = encoder.encode(JSON.stringify(message));
+      if (line.length <= MAX_CLIENT_FRAME) return onLine?.(line);
+      // Written out, numbers can be longer than they came.
+      const error = { code: -32600, message: `The message is larger than ${MAX_CLIENT_FRAME} bytes` };
+      onMessage({ jsonrpc: "2.0", id: message.id, error }, undefined);
+    },
     close: ended.resolve,
   };
 }
