@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Config } from "../config/schema.ts";
+import { describe } from "../model/errors.ts";
 import { VERSION } from "./hello.ts";
 import { TOOLS } from "./tools/all.ts";
 
@@ -45,7 +46,9 @@ export function serveProtocol({ transport, expose, answer, onError }: ProtocolOp
       }));
     }
     server.fallbackRequestHandler = async ({ method, params }) => {
-      const result = await answer(method, params ?? {});
+      const result = await answer(method, params ?? {}).catch((error) => {
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, describe(error));
+      });
       if (!result) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
       return result;
     };

@@ -121,3 +121,23 @@ Deno.test("a question to a client that can ask nobody ends the call and says how
   assert.match(textOf(await mute.use("kit:sample")), /No client is there that takes sampling/);
   assert.match(textOf(await mute.use("kit:roots")), new RegExp(`file://${home.dir}`));
 });
+
+Deno.test("a log level that was set before a server started holds for it, too", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using client = await connectClient(home);
+  assert.deepEqual((await client.request("logging/setLevel", { level: "error" })).result, {});
+  assert.equal(textOf(await client.use("kit:level")), "error");
+  await client.use("kit:log");
+  const logged = client.others.filter(({ method }) => method === "notifications/message");
+  assert.deepEqual(logged.map(({ params }) => (params as Message).level), ["error"]);
+});
+
+Deno.test("a server that says nonsense about its progress harms nobody", async () => {
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using client = await connectClient(home);
+  const tasks = [{ id: "t", tool: "kit:odd_progress", arguments: {} }];
+  const run = await client.call("run_workflow", { tasks }, { progressToken: "p" });
+  assert.equal(JSON.parse(textOf(run)).results.t, "still here");
+  const code = await client.call("execute_code", { code: "return await kit.odd_progress({})" }, { progressToken: "q" });
+  assert.match(textOf(code), /still here/);
+});

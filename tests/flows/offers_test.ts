@@ -142,3 +142,60 @@ Deno.test("resources are declared where a server is known to have some, and list
     /old says note/,
   );
 });
+
+Deno.test("policy judges a resource in every spelling, also where it is only watched", async () => {
+  await using home = await createTestHome({
+    servers: { old: SERVERS.old },
+    policy: { deny: ["old:note://by/secret"] },
+  });
+  await using client = await connectClient(home);
+  for (const uri of ["note://by/secret", "note://by/x/../secret", "NOTE://by/secret", "note://by/%73ecret"]) {
+    for (const method of ["resources/read", "resources/subscribe"]) {
+      const { error } = await client.request(method, { uri: `agentcards://old/${uri}` });
+      assert.match(JSON.stringify(error), /policy\.deny has/, `${method} ${uri}`);
+    }
+  }
+  assert.ok(resultOf(await client.request("resources/read", { uri: "agentcards://old/note://by/other" })));
+});
+
+Deno.test("a server whose resources cannot be listed keeps its tools", async () => {
+  await using home = await createTestHome({ servers: { odd: testServer("kit", "--offers", "--hang", "--name=odd") } });
+  await using client = await connectClient(home);
+  assert.equal(textOf(await client.use("odd:echo", { text: "x" })), "odd: x");
+  assert.deepEqual(resultOf(await client.request("resources/list")).resources, []);
+});
+
+Deno.test("personal data in resources and in what a server asks a model is hidden, and given back to its server", async () => {
+  const servers = {
+    old: testServer("kit", "--offers", "--mail", "--name=old"),
+    young: testServer("kit", "--offers", "--mail", "--modern", "--name=young"),
+  };
+  await using home = await createTestHome({ servers, policy: { pii: "tokenize" } });
+  for (const era of ["legacy", "modern"] satisfies Era[]) {
+    await using client = await connectClient(home, { era, capabilities: { sampling: {} } });
+    const { resources } = resultOf(await client.request("resources/list"));
+    assert.doesNotMatch(JSON.stringify(resources), /lovelace/);
+    for (const { uri } of resources!) {
+      const read = resultOf(await client.request("resources/read", { uri }));
+      assert.match(JSON.stringify(read.contents), /says note:\/\/of\/\[email/, "its server was asked for the real one");
+    }
+    for (const server of ["old", "young"]) {
+      const asking = client.use(`${server}:sample_mail`);
+      if (era === "modern") {
+        const asked = await asking;
+        assert.match(JSON.stringify(asked.inputRequests), /Who is \[email:/);
+        assert.doesNotMatch(JSON.stringify(asked), /lovelace/);
+        continue;
+      }
+      const question = () => client.others.findLast(({ method }) => method === "sampling/createMessage");
+      await until("the question", () => question() !== undefined);
+      assert.doesNotMatch(JSON.stringify(client.others), /lovelace/);
+      await client.send({
+        id: question()!.id,
+        result: { role: "assistant", model: "m", content: { type: "text", text: "a" } },
+      });
+      await asking;
+      client.others.length = 0;
+    }
+  }
+});

@@ -296,3 +296,58 @@ Deno.test("serve --http works in one process, too, and says when a port is taken
   assert.equal(code, 2);
   assert.match(stderr, /Cannot listen on 127\.0\.0\.1:\d+.*\nChoose another with --port/);
 });
+
+Deno.test("one client is not asked for another, and what is refused or too long leaves nobody waiting", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  const server = await startHttp(home);
+  await messagesOf(await modern(server, callTool("kit:echo", { text: "up" })));
+  const slow = modern(server, callTool("kit:wait", { ms: 1_500 }));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const [asked] = await messagesOf(await modern(server, callTool("kit:ask")));
+  assert.match(JSON.stringify(asked), /it does not say whom it asks/);
+  assert.match(JSON.stringify(await messagesOf(await slow)), /waited/);
+
+  const handles = async () => (await Array.fromAsync(Deno.readDir(`/proc/${server.pid}/fd`))).length;
+  const before = await handles();
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+  };
+  for (let i = 0; i < 20; i++) {
+    const headers = { ...known(server), accept: "application/json" };
+    const refused = await fetch(server.url, { method: "POST", headers, body: JSON.stringify(initialize) });
+    await refused.body?.cancel();
+    assert.equal(refused.status, 406);
+  }
+  await until("nothing is left of them", async () => await handles() <= before + 5);
+
+  const numbers = "1e20,".repeat(900_000);
+  const long = await fetch(server.url, {
+    method: "POST",
+    headers: {
+      ...known(server),
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "call_tool",
+    },
+    body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${
+      JSON.stringify(META)
+    },"name":"call_tool","arguments":{"a":[${numbers}1]}}}`,
+  });
+  assert.match(JSON.stringify(await messagesOf(long)), /larger than 16777216 bytes/);
+
+  // A body that never comes to its end does not keep it from ending.
+  const { hostname, port } = new URL(server.url);
+  const half = net.connect(Number(port), hostname);
+  half.write(
+    `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${server.token}\r\n` +
+      "content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const began = performance.now();
+  await server[Symbol.asyncDispose]();
+  assert.ok(performance.now() - began < 5_000);
+  half.destroy();
+});

@@ -84,7 +84,7 @@ Deno.test("s26-004: what a server wants to be reminded of is bounded, comes back
 });
 
 Deno.test("s26-005: a server may ask only for what was offered to it", async () => {
-  for (const mode of ["undeclared", "unheard of"]) {
+  for (const mode of ["undeclared", "unheard of", "large"]) {
     await using place = await home(mode);
     for (const era of ["legacy", "modern"] as const) {
       await using client = await connectClient(place, { era, capabilities: asks });

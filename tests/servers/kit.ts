@@ -9,6 +9,7 @@ const watched = new Set<string>();
 const listening = new Map<unknown, string[]>();
 let wasAtGate = false;
 let cancelledAt = 0;
+let logLevel = "none";
 
 const object = (properties: Message = {}, required: string[] = []) => ({ type: "object", properties, required });
 const string = { type: "string" };
@@ -171,6 +172,10 @@ const tools: Record<string, Tool> = {
     messages: [{ role: "user", content: { type: "text", text: "What is the capital of France?" } }],
     maxTokens: 10,
   }),
+  sample_mail: asking("Asks the client's model about somebody", "sampling/createMessage", {
+    messages: [{ role: "user", content: { type: "text", text: "Who is ada.lovelace@example.com?" } }],
+    maxTokens: 10,
+  }),
   roots: asking("Asks for the client's folders", "roots/list", {}),
   gate: {
     description: "Lets nobody through who has not been to a page",
@@ -198,6 +203,20 @@ const tools: Record<string, Tool> = {
       // A client may read what comes with the answer before what came just before it.
       await new Promise((resolve) => setTimeout(resolve, 20));
       return text("logged");
+    },
+  },
+  level: { description: "Tells the log level it was set to", inputSchema: object(), run: () => text(logLevel) },
+  odd_progress: {
+    description: "Says nonsense about its progress",
+    inputSchema: object(),
+    run: (_, { meta: { progressToken } }) => {
+      for (const progress of [{ toString: 1 }, [[]], null, "x"]) {
+        wire.send({
+          method: "notifications/progress",
+          params: { progressToken, progress, total: {}, message: { a: 1 } },
+        });
+      }
+      return text("still here");
     },
   },
   touch: {
@@ -309,13 +328,17 @@ const call: Handler = async (params, context) => {
 };
 
 const NOTE = { uri: "note://one", name: "one", mimeType: "text/plain", _meta: { "example.com/kept": true } };
+const MAIL = { uri: "note://of/ada.lovelace@example.com", name: "ada.lovelace@example.com" };
 const LETTER = { name: "letter", description: "Writes a letter", arguments: [{ name: "to", required: true }] };
 const complete = (result: Message) =>
   isModern ? { resultType: "complete", ttlMs: 0, cacheScope: "private", ...result } : result;
 
 /** What a server can have besides tools. */
 const offers: Record<string, Handler> = {
-  "resources/list": () => complete({ resources: [NOTE] }),
+  "resources/list": () =>
+    Deno.args.includes("--hang")
+      ? new Promise(() => {})
+      : complete({ resources: Deno.args.includes("--mail") ? [MAIL] : [NOTE] }),
   "resources/templates/list": () => complete({ resourceTemplates: [{ uriTemplate: "note://by/{id}", name: "by id" }] }),
   "resources/read": ({ uri }) => {
     if (!String(uri).startsWith("note://")) {
@@ -362,7 +385,7 @@ await serve({
     : {
       initialize: (params: Message) => initialize(params, capabilities),
       ping: () => ({}),
-      "logging/setLevel": () => ({}),
+      "logging/setLevel": ({ level }: Message) => (logLevel = String(level), {}),
     },
   ...hasOffers && offers,
   "tools/list": list,

@@ -23,6 +23,11 @@ const acts: Record<string, (params: Message) => unknown> = {
       : inputRequired({ q: form("remember") }, `state of ${JSON.stringify(params.arguments)}`),
   "undeclared": () =>
     inputRequired({ q: { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } } }),
+  "large": () =>
+    inputRequired(
+      { q: { method: "sampling/createMessage", params: { messages: [], pad: "x".repeat(1_200_000) } } },
+      "raw",
+    ),
   "unheard of": () => inputRequired({ q: { method: "files/delete", params: {} } }),
   "no type": () => text("who am I"),
   "banana": () => text("yellow", { resultType: "banana" }),

@@ -40,8 +40,7 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
       : await modern.fetch(request, read.body);
   }
 
-  const ending = new AbortController();
-  const server = listen({ port, signal: ending.signal }, async (request) => {
+  const server = listen(port, async (request) => {
     const response = await answer(request).catch((error) => {
       onError(describe(error));
       return refusal(500, "Something went wrong; the log says more");
@@ -54,24 +53,17 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
     async close() {
       await Promise.all([legacy.close(), modern.close()]);
       // What is under way may end; what never ends does not keep us.
-      const late = setTimeout(() => ending.abort(), SHUTDOWN_MS);
-      await server.shutdown().catch(() => {});
-      clearTimeout(late);
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, SHUTDOWN_MS);
+      await Promise.race([server.shutdown(), late.promise]);
+      clearTimeout(timer);
     },
   };
 }
 
-interface Listening {
-  readonly port: number;
-  readonly signal: AbortSignal;
-}
-
-function listen(
-  { port, signal }: Listening,
-  handler: (request: Request) => Promise<Response>,
-): Deno.HttpServer<Deno.NetAddr> {
+function listen(port: number, handler: (request: Request) => Promise<Response>): Deno.HttpServer<Deno.NetAddr> {
   try {
-    return Deno.serve({ hostname: "127.0.0.1", port, signal, onListen() {} }, handler);
+    return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
   } catch (cause) {
     throw new AgentCardsError("USAGE", `Cannot listen on 127.0.0.1:${port}: ${messageOf(cause)}`, {
       cause,
