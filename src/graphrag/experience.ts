@@ -45,22 +45,24 @@ export async function openExperience(store: LearningStore, scope: string): Promi
       const recipe = recipeOf(step, trail.steps);
       for (const { from, path, to } of flowsOf(recipe)) edge(from, step.tool, `${path} → ${to}`, ok);
       if (!ok) return;
-      for (const place of habits.learn(trail, step)) store.habit(scope, place, step.tool);
+      for (const [place, next] of habits.learn(trail, step)) store.habit(scope, place, next);
       const { changed, forgotten } = foresight.learn(trail.steps, step, recipe);
       for (const way of changed) store.way(scope, way);
       for (const way of forgotten) store.forget(scope, way);
       if (acts) return;
       for (const [name, value] of Object.entries(step.arguments)) {
         const text = canonicalJson(value);
-        if (text.length <= LONGEST_VALUE) store.habit(scope, habits.note(["value", step.tool, name], text), text);
+        if (text.length > LONGEST_VALUE) continue;
+        const { place, count } = habits.note(["value", step.tool, name], text);
+        if (count > 1) store.habit(scope, place, text);
       }
     },
     follow(source, target, { ok, path = "" }) {
       edge(source, target, path, ok);
       if (!ok || path !== "") return;
       const trail = { request: new Set<string>(), steps: [{ tool: source, call: "" }] };
-      for (const place of habits.learn(trail, { tool: target, call: "" })) store.habit(scope, place, target);
+      for (const [place, next] of habits.learn(trail, { tool: target, call: "" })) store.habit(scope, place, next);
     },
-    note: (place, next) => store.habit(scope, habits.note(place, next), next),
+    note: (place, next) => store.habit(scope, habits.note(place, next).place, next),
   };
 }

@@ -31,10 +31,11 @@ export interface Tally {
 
 /** What has been seen to follow what. */
 export interface Habits {
-  learn(trail: Trail, next: Step): string[];
+  /** Notes what came next; gives what of it is worth keeping for longer: places, and what came next there once more. */
+  learn(trail: Trail, next: Step): (readonly [place: string, next: string])[];
   predict(trail: Trail, most: number): Prediction[];
-  /** Notes, or puts back, that something came next in a place of its own kind. */
-  note(place: readonly string[], next: string): string;
+  /** Notes that something came next in a place of its own kind: what that is called, and how often it did by now. */
+  note(place: readonly string[], next: string): { readonly place: string; readonly count: number };
   restore(place: string, next: string, count: number): void;
   /** What came next in a place of its own kind, the most frequent first. */
   seen(place: readonly string[]): { readonly total: number; readonly next: readonly (readonly [string, number])[] };
@@ -55,7 +56,9 @@ const USUAL = 50;
 const SEPARATOR = "\u001f";
 /** The place that everything is seen in. */
 const ANYWHERE = "any";
-const MOST_PLACES = 20_000;
+const MOST_PLACES = 10_000;
+/** So many different things are remembered to have come next in one place. */
+const MOST_NEXT = 64;
 
 export function createHabits(): Habits {
   const tallies = new Map<string, Tally>();
@@ -69,6 +72,18 @@ export function createHabits(): Habits {
     if (tallies.size > MOST_PLACES) tallies.delete(tallies.keys().find((one) => one !== ANYWHERE)!);
     tally.total += count;
     tally.next.set(next, (tally.next.get(next) ?? 0) + count);
+    // Of what came once, the oldest goes: a value that is another each time says nothing.
+    if (place !== ANYWHERE && tally.next.size > MOST_NEXT) {
+      const rarest = Math.min(...tally.next.values());
+      tally.next.delete([...tally.next].find(([, times]) => times === rarest)![0]);
+    }
+  }
+
+  /** A call that was never made before is likely never made again: it is kept from its second time on. */
+  function worthKeeping(place: string, next: string): (readonly [string, string])[] {
+    const tally = tallies.get(place)!;
+    if (!/^calls?\u001f/.test(place) || tally.total > 2) return [[place, next]];
+    return tally.total < 2 ? [] : [...tally.next].flatMap(([tool, count]) => Array(count).fill([place, tool]));
   }
 
   const wordsOf = (tool: string) => nameWords.getOrInsertComputed(tool, () => new Set(terms(tool)));
@@ -91,7 +106,7 @@ export function createHabits(): Habits {
     learn(trail, next) {
       const places = [...new Set([...placesOf(trail), ...wordPlaces(trail)])];
       for (const place of places) add(place, next.tool);
-      return places;
+      return places.flatMap((place) => worthKeeping(place, next.tool));
     },
     predict(trail, most) {
       const any = tallies.get(ANYWHERE);
@@ -124,8 +139,9 @@ export function createHabits(): Habits {
         .map((prediction) => ({ ...prediction, bound: boundOf(prediction.tool, bounds, tallies) }));
     },
     note(place, next) {
-      add(place.join(SEPARATOR), next);
-      return place.join(SEPARATOR);
+      const name = place.join(SEPARATOR);
+      add(name, next);
+      return { place: name, count: tallies.get(name)?.next.get(next) ?? 0 };
     },
     restore: add,
     seen(place) {

@@ -38,12 +38,26 @@ Deno.test("a tool is expected where it came before: by trail, by exact call, by 
   assert.deepEqual(createHabits().predict(trail([step("list")]), 3), []);
 });
 
+Deno.test("calls and values that are new each time are not kept, and push nothing else out", () => {
+  const habits = createHabits();
+  const kept = new Set<string>();
+  for (let i = 0; i < 500; i++) {
+    for (const [place] of habits.learn(trail([{ tool: "x", call: `x ${i}` }]), step("y"))) kept.add(place);
+    habits.note(["value", "x", "id"], `v${i}`);
+    habits.note(["value", "x", "id"], "usual");
+  }
+  assert.ok(kept.size < 10, [...kept].join("; "));
+  const { next } = habits.seen(["value", "x", "id"]);
+  assert.ok(next.length <= 64);
+  assert.equal(next[0]![0], "usual");
+});
+
 Deno.test("what is kept and put back predicts the same", () => {
   const [first, second] = [createHabits(), createHabits()];
   const rows = new Map<string, number>();
   for (const next of ["a", "b", "a", "a"]) {
-    for (const place of first.learn(trail([step("x")], ["word"]), step(next))) {
-      const key = JSON.stringify([place, next]);
+    for (const row of first.learn(trail([step("x")], ["word"]), step(next))) {
+      const key = JSON.stringify(row);
       rows.set(key, (rows.get(key) ?? 0) + 1);
     }
   }
