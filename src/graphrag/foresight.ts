@@ -34,8 +34,9 @@ export interface Foresight {
 /** More ways than this are no habit; the one that came true least is forgotten. */
 const MOST_WAYS = 8;
 /** The places that were visited last are remembered. */
-const MOST_PLACES = 20_000;
+const MOST_PLACES = 5_000;
 const LONGEST_CALL = 600;
+const CALL = "call ";
 
 /** The name of a call: the same for the same tool and arguments; none for what is too long to be told apart by it. */
 export function callName(tool: string, args: unknown): string | undefined {
@@ -90,8 +91,10 @@ export function createForesight(): Foresight {
         if (isKnown || next.call === "" || !isShort(recipe)) continue;
         const way = { recipe, hits: 1, trials: 1 };
         const worst = put(ways, way);
-        if (worst) forgotten.push({ place, ...worst[1] });
-        changed.push({ place, ...way });
+        // After a call that was never made before, nothing is kept that came about once: neither will come again.
+        const isLasting = ({ trials }: Count) => trials > 1 || !place.startsWith(CALL);
+        if (worst && isLasting(worst[1])) forgotten.push({ place, ...worst[1] });
+        if (isLasting(way)) changed.push({ place, ...way });
       }
       return {
         changed: changed.filter((way) => !forgotten.some(({ recipe: gone }) => gone === way.recipe)),
@@ -123,5 +126,5 @@ export function createForesight(): Foresight {
 function placesOf(before: readonly Remembered[]): string[] {
   const last = before.at(-1);
   if (!last) return [];
-  return [`tool ${last.tool}`, ...last.call === "" ? [] : [`call ${last.call}`]];
+  return [`tool ${last.tool}`, ...last.call === "" ? [] : [`${CALL}${last.call}`]];
 }
