@@ -90,7 +90,7 @@ Deno.test("a remote server that says nothing is given up, and one that forgot th
   await using client = await connectClient(home);
   const began = performance.now();
   assert.match(textOf(await client.use("mute:act")), /Cannot connect to server "mute"/);
-  assert.ok(performance.now() - began < 6_000);
+  assert.ok(performance.now() - began < 15_000);
   assert.match(textOf(await client.use("web:act")), /failed: .*404|failed: .*Session not found/s);
   assert.equal(textOf(await client.use("web:act")), "from the web");
   await silent.shutdown().catch(() => {});
