@@ -54,6 +54,8 @@ const BOUNDED = 3;
 /** So many of the tools that are used most are thought of in any place. */
 const USUAL = 50;
 const SEPARATOR = "\u001f";
+/** Kinds of places that are about calls with all their arguments. */
+const EXACT = ["call", "calls"];
 /** The place that everything is seen in. */
 const ANYWHERE = "any";
 const MOST_PLACES = 10_000;
@@ -82,7 +84,8 @@ export function createHabits(): Habits {
   /** A call that was never made before is likely never made again: it is kept from its second time on. */
   function worthKeeping(place: string, next: string): (readonly [string, string])[] {
     const tally = tallies.get(place)!;
-    if (!/^calls?\u001f/.test(place) || tally.total > 2) return [[place, next]];
+    const isOfCalls = EXACT.some((kind) => place.startsWith(kind + SEPARATOR));
+    if (!isOfCalls || tally.total > 2) return [[place, next]];
     return tally.total < 2 ? [] : [...tally.next].flatMap(([tool, count]) => Array(count).fill([place, tool]));
   }
 

@@ -19,8 +19,9 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-/** Nobody else's pages may read, keep or guess anything of what is answered. */
+/** How long what is under way may take when the endpoint closes. */
 const SHUTDOWN_MS = 2_000;
+/** Nobody else's pages may read, keep or guess anything of what is answered. */
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Serves Streamable HTTP in both eras of the protocol, on loopback, to whoever knows the token. */
