@@ -204,10 +204,7 @@ Deno.test("the log tells what a call looked like, never what it said", async () 
     await client.use("kit:echo", { text: "canary in the arguments" });
   }
   await home.run(["engine", "stop"]);
-  let log = "";
-  for await (const { name } of Deno.readDir(`${home.dir}/logs`)) {
-    log += await Deno.readTextFile(`${home.dir}/logs/${name}`);
-  }
+  const log = await home.log();
   assert.match(log, /"message":"call".*kit:echo.*arguments: \{text: string\(23\)\}/);
   assert.doesNotMatch(log, /canary in the arguments/);
 });

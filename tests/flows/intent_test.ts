@@ -1,7 +1,7 @@
 // What is wanted, in words: planned with what is said, with what was learned, and run as far as it is safe.
 import assert from "node:assert/strict";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { callsIn, createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 
 interface Answer {
   mode: "explicit_required" | "suggestion" | "speculative_execution";
@@ -18,11 +18,12 @@ interface Answer {
 }
 
 async function shop(): Promise<{ home: TestHome; calls(): Promise<string[]> }> {
-  const log = await Deno.makeTempFile();
-  const home = await createTestHome({ servers: { shop: testServer("shop", `--log=${log}`, "--delay=5") } });
+  const home = await createTestHome((dir) => ({
+    servers: { shop: testServer("shop", `--log=${dir}/shop.log`, "--delay=5") },
+  }));
   const indexed = await home.run(["index"]);
   assert.equal(indexed.code, 0, indexed.stderr);
-  return { home, calls: async () => (await Deno.readTextFile(log)).trim().split("\n").filter(Boolean) };
+  return { home, calls: () => callsIn(`${home.dir}/shop.log`) };
 }
 
 const twoTasks = (customer: string) => [

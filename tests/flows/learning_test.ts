@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { stringify } from "yaml";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, type RawClient, textOf, type ToolResult } from "../fixtures/client.ts";
-import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { callsIn, createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 
 const MARK = "agentcards/speculated";
 const isAhead = (result: ToolResult) => result._meta?.[MARK] !== undefined;
@@ -16,13 +16,13 @@ interface Shop {
 }
 
 async function shopHome(): Promise<Shop> {
-  const log = await Deno.makeTempFile();
-  const servers = { shop: testServer("shop", `--log=${log}`) };
-  const home = await createTestHome({ servers });
+  const serversIn = (dir: string) => ({ shop: testServer("shop", `--log=${dir}/shop.log`) });
+  const home = await createTestHome((dir) => ({ servers: serversIn(dir) }));
   return {
     home,
-    configure: (policy) => Deno.writeTextFile(`${home.dir}/config.yaml`, stringify({ servers, policy })),
-    calls: async () => (await Deno.readTextFile(log)).trim().split("\n").filter(Boolean),
+    configure: (policy) =>
+      Deno.writeTextFile(`${home.dir}/config.yaml`, stringify({ servers: serversIn(home.dir), policy })),
+    calls: () => callsIn(`${home.dir}/shop.log`),
   };
 }
 
@@ -155,14 +155,14 @@ Deno.test("what is secret is not remembered, and a project's server hears nothin
   await using _home = home;
   await Deno.writeTextFile(`${home.dir}/secrets.env`, "SHOP_SECRET=hidden-key-4711\n", { mode: 0o600 });
   const project = async (name: string) => {
-    const log = await Deno.makeTempFile();
     const cwd = `${home.dir}/${name}`;
+    const log = `${cwd}/shop.log`;
     await Deno.mkdir(`${cwd}/.agentcards`, { recursive: true });
     const servers = { db: testServer("shop", `--log=${log}`) };
     await Deno.writeTextFile(`${cwd}/.agentcards/config.yaml`, stringify({ servers }));
     const trusted = await home.run(["trust", "--yes"], { cwd });
     assert.equal(trusted.code, 0, trusted.stderr);
-    return { cwd, calls: () => Deno.readTextFile(log) };
+    return { cwd, calls: async () => (await callsIn(log)).join("\n") };
   };
   const [one, two] = [await project("one"), await project("two")];
   for (let i = 0; i < 6; i++) {
