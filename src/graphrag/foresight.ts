@@ -1,5 +1,6 @@
 import { canonicalJson, type JsonObject } from "../model/json.ts";
 import { lowerBound } from "./bound.ts";
+import { createPlaces } from "./places.ts";
 import { fill, isShort, type Recipe, type Remembered, staysAtHome } from "./recipe.ts";
 
 /** A call that may come next, with all its arguments. */
@@ -33,8 +34,7 @@ export interface Foresight {
 
 /** More ways than this are no habit; the one that came true least is forgotten. */
 const MOST_WAYS = 8;
-/** The places that were visited last are remembered. */
-const MOST_PLACES = 5_000;
+const MOST = { mostKnown: 5_000, mostNew: 1_000 };
 const LONGEST_CALL = 600;
 const CALL = "call ";
 
@@ -51,16 +51,7 @@ interface Count {
 }
 
 export function createForesight(): Foresight {
-  const places = new Map<string, Map<string, Count>>();
-
-  function waysAt(place: string): Map<string, Count> {
-    const ways = places.get(place) ?? new Map<string, Count>();
-    // The ones that were not visited for longest stand first.
-    places.delete(place);
-    places.set(place, ways);
-    if (places.size > MOST_PLACES) places.delete(places.keys().next().value!);
-    return ways;
-  }
+  const places = createPlaces<Map<string, Count>>({ make: () => new Map(), ...MOST });
 
   /** Puts a way in and, where there are too many, the worst of the others out. */
   function put(ways: Map<string, Count>, count: Count): [string, Count] | undefined {
@@ -77,7 +68,7 @@ export function createForesight(): Foresight {
     learn(before, next, recipe) {
       const [changed, forgotten]: [Way[], Way[]] = [[], []];
       for (const place of placesOf(before)) {
-        const ways = waysAt(place);
+        const ways = places.visit(place);
         let isKnown = false;
         for (const way of ways.values()) {
           const made = fill(way.recipe, before);
@@ -117,7 +108,7 @@ export function createForesight(): Foresight {
       return [...found.values()].sort((a, b) => b.bound - a.bound);
     },
     restore({ place, recipe, hits, trials }) {
-      put(waysAt(place), { recipe, hits, trials });
+      put(places.restore(place), { recipe, hits, trials });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { terms } from "../model/words.ts";
 import { lowerBound } from "./bound.ts";
+import { createPlaces, type Places } from "./places.ts";
 
 /** One call of a trail: which tool, and which call exactly. */
 export interface Step {
@@ -58,20 +59,15 @@ const SEPARATOR = "\u001f";
 const EXACT = ["call", "calls"];
 /** The place that everything is seen in. */
 const ANYWHERE = "any";
-const MOST_PLACES = 10_000;
+const MOST = { mostKnown: 10_000, mostNew: 2_000 };
 /** So many different things are remembered to have come next in one place. */
 const MOST_NEXT = 64;
 
 export function createHabits(): Habits {
-  const tallies = new Map<string, Tally>();
+  const tallies = createPlaces<Tally>({ make: () => ({ total: 0, next: new Map() }), ...MOST });
   const nameWords = new Map<string, ReadonlySet<string>>();
 
-  function add(place: string, next: string, count = 1): void {
-    const tally = tallies.get(place) ?? { total: 0, next: new Map<string, number>() };
-    // The places that were not visited for longest stand first.
-    if (place !== ANYWHERE) tallies.delete(place);
-    tallies.set(place, tally);
-    if (tallies.size > MOST_PLACES) tallies.delete(tallies.keys().find((one) => one !== ANYWHERE)!);
+  function add(place: string, tally: Tally, next: string, count: number): void {
     tally.total += count;
     tally.next.set(next, (tally.next.get(next) ?? 0) + count);
     // Of what came once, the oldest goes: a value that is another each time says nothing.
@@ -108,7 +104,7 @@ export function createHabits(): Habits {
   return {
     learn(trail, next) {
       const places = [...new Set([...placesOf(trail), ...wordPlaces(trail)])];
-      for (const place of places) add(place, next.tool);
+      for (const place of places) add(place, tallies.visit(place), next.tool, 1);
       return places.flatMap((place) => worthKeeping(place, next.tool));
     },
     predict(trail, most) {
@@ -143,10 +139,10 @@ export function createHabits(): Habits {
     },
     note(place, next) {
       const name = place.join(SEPARATOR);
-      add(name, next);
+      add(name, tallies.visit(name), next, 1);
       return { place: name, count: tallies.get(name)?.next.get(next) ?? 0 };
     },
-    restore: add,
+    restore: (place, next, count) => add(place, tallies.restore(place), next, count),
     seen(place) {
       const { total = 0, next } = tallies.get(place.join(SEPARATOR)) ?? {};
       return { total, next: [...next ?? []].sort(([, a], [, b]) => b - a) };
@@ -185,7 +181,7 @@ function runOf({ steps }: Pick<Trail, "steps">): string {
   return ["run", last, String(Math.min(length, 9))].join(SEPARATOR);
 }
 
-function boundOf(tool: string, places: readonly string[], tallies: ReadonlyMap<string, Tally>): number {
+function boundOf(tool: string, places: readonly string[], tallies: Places<Tally>): number {
   return Math.max(...places.map((place) => {
     const tally = tallies.get(place);
     return tally ? lowerBound(tally.next.get(tool) ?? 0, tally.total) : 0;
@@ -197,7 +193,7 @@ function shareSaid(words: ReadonlySet<string>, request: ReadonlySet<string>): nu
 }
 
 /** How much more often than usual the words of a request were followed by a tool. */
-function wordsSaid(request: ReadonlySet<string>, tallies: ReadonlyMap<string, Tally>): (tool: string) => number {
+function wordsSaid(request: ReadonlySet<string>, tallies: Places<Tally>): (tool: string) => number {
   const any = tallies.get(ANYWHERE)!;
   const known = [...request].flatMap((word) => {
     const tally = tallies.get(["word", word].join(SEPARATOR));
