@@ -12,6 +12,7 @@ import { socketChannel } from "./socket_channel.ts";
 export const LOST_THE_RACE = 75;
 
 const WARM_UP_AFTER_MS = 50;
+const FIRST_SWEEP_AFTER_MS = 10_000;
 
 /**
  * Runs the one engine of a home until it is told to stop or has been idle for long enough. It listens before it loads
@@ -60,9 +61,16 @@ export async function runEngine(home = locateHome()): Promise<number> {
   idle.rest();
   // Soon needed, but not before the first client has its list of tools.
   const warmUp = setTimeout(() => gateway.then(({ database }) => database()).catch(() => {}), WARM_UP_AFTER_MS);
+  const sweeping = setTimeout(
+    () =>
+      (import("./sweep.ts" as string) as Promise<typeof import("./sweep.ts")>)
+        .then(({ sweepNowAndThen }) => sweepNowAndThen()).catch((error) => report("memory is not swept", error)),
+    FIRST_SWEEP_AFTER_MS,
+  );
 
   await stopping.promise;
   clearTimeout(warmUp);
+  clearTimeout(sweeping);
   listener.close();
   await Deno.remove(path).catch(() => {});
   // Runs before those who watch them: one that is called off would rest until somebody goes on with it.

@@ -102,6 +102,18 @@ Deno.test("the engine's socket, home and logs are private", async () => {
   assert.equal(await mode("logs"), 0o700);
 });
 
+Deno.test("an engine gives back the memory that it no longer needs once it is quiet", async () => {
+  await using home = await createTestHome({ servers: SERVERS, engine: { log_level: "debug" } });
+  await using client = await connectClient(home);
+  await client.use("kit:rows", { count: 500 });
+  let swept: RegExpExecArray | null = null;
+  const hasSwept = async () =>
+    (swept = /"memory swept".*"from_mb":(\d+),"to_mb":(\d+)/.exec(await home.log())) !== null;
+  await until("a sweep", hasSwept, 90_000);
+  assert.ok(Number(swept![1]) - Number(swept![2]) >= 5, `${swept}`);
+  assert.equal(textOf(await client.use("kit:echo", { text: "hi" })), "kit: hi");
+});
+
 Deno.test("a home whose path is too long for a socket works through the runtime directory", async () => {
   await using home = await createTestHome({ servers: SERVERS });
   const long = `${home.dir}/${"x".repeat(120)}`;

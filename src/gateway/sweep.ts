@@ -1,0 +1,61 @@
+import v8 from "node:v8";
+import vm from "node:vm";
+import { log } from "../telemetry/log.ts";
+
+export interface SweepOptions {
+  /** How much memory values take up, garbage among them. */
+  readonly used: () => number;
+  readonly collect: () => void;
+  readonly now: () => number;
+}
+
+const MB = 1024 * 1024;
+const LOOK_EVERY_MS = 5_000;
+/** Less garbage than this is not worth the tenth of a second that collecting it takes. */
+const WORTH_BYTES = 8 * MB;
+/** What grows by less from one look to the next is nobody's work. */
+const QUIET_BYTES = MB / 2;
+/** Whoever calls without a pause for so long waits a tenth of a second once. */
+const LATEST_MS = 3 * 60_000;
+
+/** Decides, each time it looks, whether garbage is to be collected now: where nobody would notice, else after a while. */
+export function createSweeper({ used, collect, now }: SweepOptions): { look(): void } {
+  let [floor, last, sweptAt] = [0, Infinity, now()];
+  return {
+    look() {
+      const bytes = used();
+      const isQuiet = Math.abs(bytes - last) < QUIET_BYTES;
+      last = bytes;
+      // V8 has been here itself.
+      floor = Math.min(floor, bytes);
+      if (bytes - floor < WORTH_BYTES || !(isQuiet || now() - sweptAt >= LATEST_MS)) return;
+      const began = now();
+      collect();
+      [floor, last, sweptAt] = [used(), Infinity, now()];
+      log("debug", "memory swept", { from_mb: inMb(bytes), to_mb: inMb(floor), ms: Math.round(sweptAt - began) });
+    },
+  };
+}
+
+/**
+ * Gives memory back now and then. An engine runs all day and makes little garbage at a time: V8 would let it pile up to
+ * more than is in use. Flags that say otherwise would have to be those of every process: code compiled under others is
+ * compiled again at each start.
+ */
+export function sweepNowAndThen(): void {
+  const sweeper = createSweeper({
+    used: () => Deno.memoryUsage().heapUsed,
+    collect: collector(),
+    now: () => performance.now(),
+  });
+  // No reason for a process to go on.
+  Deno.unrefTimer(setInterval(sweeper.look, LOOK_EVERY_MS));
+}
+
+/** Only a context that is made after the flag was set has the function; there is no other way to it at run time. */
+function collector(): () => void {
+  v8.setFlagsFromString("--expose-gc");
+  return vm.runInNewContext("gc");
+}
+
+const inMb = (bytes: number) => Math.round(bytes / MB);
