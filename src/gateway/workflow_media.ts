@@ -23,16 +23,23 @@ export async function besideResults(wanted: readonly TaskState[], session: Sessi
   const meta: Record<string, JsonObject> = {};
   const media: Json[] = [];
   let room = MOST_CHARACTERS;
+  const fits = (value: Json) => {
+    const left = room - JSON.stringify(value).length;
+    if (left >= 0) room = left;
+    return left >= 0;
+  };
   for (const { id, status, output } of wanted) {
     if (status !== "success" || !output?.beside) continue;
     const beside = await loaded(output.beside, session);
-    if (beside.meta) meta[id] = beside.meta;
+    const where: JsonObject = "handle" in output.beside ? { handle: output.beside.handle } : {};
+    if (beside.meta) {
+      if (fits(beside.meta)) meta[id] = beside.meta;
+      else media.push({ task: id, type: "_meta", ...where });
+    }
     for (const block of beside.content ?? []) {
       const { type = null, mimeType } = isObject(block) ? block as JsonObject : {};
       const about = { task: id, type, ...mimeType !== undefined && { mimeType } };
-      room -= JSON.stringify(block).length;
-      const handle = "handle" in output.beside ? output.beside.handle : undefined;
-      if (room < 0) media.push({ ...about, ...handle !== undefined && { handle } });
+      if (!fits(block)) media.push({ ...about, ...where });
       else {
         content.push(block);
         // The first block of the answer is the text.
