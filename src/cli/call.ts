@@ -2,6 +2,7 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { sanitise } from "../model/text.ts";
 import { ask } from "./ask.ts";
+import { questionTaker } from "./question_prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `agentcards call TOOL [JSON]` */
@@ -11,6 +12,7 @@ export async function call(tool: string, given: string | undefined, context: Cal
     method: "call",
     // A person at a terminal who types a call has approved it; the word of a program counts nothing.
     params: { tool, arguments: parseArguments(given), isApproved: Deno.stdin.isTerminal() && Deno.stdout.isTerminal() },
+    onQuestion: questionTaker(terminal),
     onProgress: ({ message, progress, total }) => {
       if (terminal.isTerminal) {
         terminal.err(`${sanitise(String(message ?? `${progress}${total ? ` of ${total}` : ""}`))}\n`);

@@ -2,6 +2,7 @@ import type { RunProgress } from "../gateway/workflow_control.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { ask, type Question } from "./ask.ts";
 import { canRedraw, createLiveLines } from "./live_lines.ts";
+import { questionTaker } from "./question_prompt.ts";
 import type { RunAnswer } from "./run_answer.ts";
 import { screen } from "./screen.ts";
 import { createTaskTree, type TaskTree, treeLines } from "./task_tree.ts";
@@ -19,17 +20,26 @@ export async function watchRun(
   terminal: Terminal | undefined,
 ): Promise<Watched> {
   const tree = createTaskTree();
-  const picture = terminal && canRedraw(terminal.isTerminal) ? showLive(tree, terminal) : undefined;
+  const show = () => terminal && canRedraw(terminal.isTerminal) ? showLive(tree, terminal) : undefined;
+  let picture = show();
+  let isOver = false;
+  const onQuestion = terminal && questionTaker(terminal, () => {
+    picture?.end();
+    picture = undefined;
+    return { [Symbol.dispose]: () => picture = isOver ? undefined : show() };
+  });
   const stop = Promise.withResolvers<Watched>();
   const onInterrupt = () => stop.resolve({ stopped: tree.id() });
   Deno.addSignalListener("SIGINT", onInterrupt);
   try {
-    const answer = ask<RunAnswer>({ ...question, onProgress: (value) => tree.see(value as unknown as RunProgress) });
+    const onProgress = (value: unknown) => tree.see(value as RunProgress);
+    const answer = ask<RunAnswer>({ ...question, onProgress, onQuestion });
     return await Promise.race([answer.then((answer) => ({ answer })), stop.promise]);
   } catch (error) {
     throw lostOnTheWay(error, tree.id());
   } finally {
     Deno.removeSignalListener("SIGINT", onInterrupt);
+    isOver = true;
     picture?.end();
   }
 }

@@ -24,6 +24,8 @@ export interface Caller {
   readonly canAsk?: () => boolean;
   /** Puts a question to the human, when the caller can. */
   readonly ask?: Ask;
+  /** Whether `ask` is for what servers want to know only: approvals are decided in another way. */
+  readonly asksForServersOnly?: boolean;
   /** What the caller's client says it can answer. */
   readonly capabilities?: Capabilities;
   /** Puts what is for the client itself to it: sampling, roots. Only what its capabilities have. */

@@ -1,6 +1,7 @@
 import { describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
+import type { Ask } from "./caller.ts";
 import type { Channel } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import { METHODS } from "./control_methods.ts";
@@ -12,6 +13,8 @@ export interface ControlContext {
   /** Rejects when the configuration cannot be used; methods that need none still work. */
   readonly session: Promise<WorkSession>;
   readonly signal: AbortSignal;
+  /** Puts a server's question to the human at the terminal, where there is one. */
+  readonly ask?: Ask;
   progress(value: unknown): void;
   stop(): void;
 }
@@ -20,19 +23,24 @@ export type Params = Record<string, unknown>;
 /** One thing the command line can ask for. */
 export type Method = (context: ControlContext, params: Params) => Promise<unknown>;
 
-/** Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. */
+/**
+ * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One
+ * that `asks` may meanwhile get `{id, question, request}`, which it answers by `{question, result}`.
+ */
 export async function serveControl(
   wire: Channel,
   engine: Pick<ControlContext, "gateway" | "session" | "stop">,
 ): Promise<void> {
   const gone = new AbortController();
   const running = new Set<Promise<void>>();
+  const questions = createQuestions();
   try {
     await wire.read((line) => {
       if (line === TOO_LONG || line.length === 0) return;
       const request = parse(line);
       if (!isObject(request)) return wire.close();
-      const work = answer(wire, request, { ...engine, signal: gone.signal });
+      if (request.question !== undefined) return questions.answered(request);
+      const work = answer(wire, request, { ...engine, signal: gone.signal, questions });
       running.add(work);
       work.finally(() => running.delete(work));
     });
@@ -50,17 +58,45 @@ function parse(line: Uint8Array): unknown {
   }
 }
 
+/** Questions that went to the command line, until their answers come back. */
+function createQuestions() {
+  const open = new Map<number, (answer: Record<string, unknown>) => void>();
+  let last = 0;
+  return {
+    async put(send: (question: number) => void, signal: AbortSignal): Promise<Record<string, unknown>> {
+      const number = ++last;
+      const answer = Promise.withResolvers<Record<string, unknown>>();
+      const giveUp = () => answer.reject(signal.reason);
+      open.set(number, answer.resolve);
+      signal.addEventListener("abort", giveUp, { once: true });
+      try {
+        signal.throwIfAborted();
+        send(number);
+        return await answer.promise;
+      } finally {
+        open.delete(number);
+        signal.removeEventListener("abort", giveUp);
+      }
+    },
+    answered({ question, result }: Record<string, unknown>): void {
+      open.get(Number(question))?.(isObject(result) ? result : { action: "cancel" });
+    },
+  };
+}
+
 async function answer(
   wire: Channel,
-  { id, method, params }: Record<string, unknown>,
-  context: Omit<ControlContext, "progress">,
+  { id, method, params, asks }: Record<string, unknown>,
+  { questions, ...context }: Omit<ControlContext, "progress"> & { questions: ReturnType<typeof createQuestions> },
 ): Promise<void> {
   const send = (message: Record<string, unknown>) => wire.write(JSON.stringify({ id, ...message }));
   try {
     const run = METHODS.get(String(method));
     if (!run) throw new TypeError(`There is no control method "${method}"`);
+    const ask: Ask = (request, signal) =>
+      questions.put((question) => send({ question, request }), AbortSignal.any([signal, context.signal]));
     const result = await run(
-      { ...context, progress: (value) => send({ progress: value }) },
+      { ...context, ...asks === true && { ask }, progress: (value) => send({ progress: value }) },
       isObject(params) ? params : {},
     );
     send({ result: result ?? null });

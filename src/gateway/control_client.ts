@@ -3,11 +3,19 @@ import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { connectEngine, type ConnectOptions } from "./engine_client.ts";
 
+/** Takes a server's question; the signal says that nobody waits for the answer any more. */
+export type TakeQuestion = (
+  request: Record<string, unknown>,
+  signal: AbortSignal,
+) => Promise<Record<string, unknown>>;
+
 /** One question of the command line to the engine. */
 export interface ControlRequest {
   readonly method: string;
   readonly params?: Record<string, unknown>;
   readonly onProgress?: (value: Record<string, unknown>) => void;
+  /** Answers what a server asks meanwhile; without it nobody is asked. */
+  readonly onQuestion?: TakeQuestion | undefined;
 }
 
 /** Asks the engine and closes the connection again. */
@@ -15,10 +23,12 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
   const { channel } = await connectEngine({ ...options, kind: "control" });
   const answer = Promise.withResolvers<T>();
   const decoder = new TextDecoder();
+  const over = new AbortController();
   const reading = channel.read((line) => {
     const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
     if (!isObject(message)) return;
-    if (isObject(message.progress)) request.onProgress?.(message.progress);
+    if (message.question !== undefined) void take(message.question, message.request);
+    else if (isObject(message.progress)) request.onProgress?.(message.progress);
     else if (isObject(message.error)) answer.reject(fromWire(message.error));
     else answer.resolve(message.result as T);
   });
@@ -29,10 +39,17 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
       }),
     )
   );
-  channel.write(JSON.stringify({ id: 1, method: request.method, params: request.params ?? {} }));
+  const { method, params = {}, onQuestion } = request;
+  async function take(question: unknown, asked: unknown): Promise<void> {
+    const result = await onQuestion?.(isObject(asked) ? asked : {}, over.signal).catch(() => undefined);
+    if (over.signal.aborted) return;
+    channel.write(JSON.stringify({ question, result: result ?? { action: "cancel" } }));
+  }
+  channel.write(JSON.stringify({ id: 1, method, params, ...onQuestion && { asks: true } }));
   try {
     return await answer.promise;
   } finally {
+    over.abort();
     channel.close();
   }
 }

@@ -93,10 +93,11 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     }));
     return { tools: judged, notes };
   }],
-  ["call", async ({ session, signal, progress }, { tool, arguments: given, isApproved }) => {
+  ["call", async ({ session, signal, ask, progress }, { tool, arguments: given, isApproved }) => {
     const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {
       signal,
       progress,
+      ...ask && { ask },
       isApproved: isApproved === true,
     });
     const result = outcome.kind === "large"

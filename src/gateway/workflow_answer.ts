@@ -128,7 +128,9 @@ export function pendingText(id: string, { reason, for: whom, why, calls, choices
     ...others.length > also.length && { more: others.length - also.length },
     choices: [...choices],
     ...reason === "approval" && { how: `a human decides: agentcards approve ${id}, or reject` },
-    ...reason === "question" && { how: "a human has to answer it: continue from a client that can ask" },
+    ...reason === "question" && {
+      how: `a human answers it: agentcards runs resume ${id} at a terminal, or continue from a client that can ask`,
+    },
   };
 }
 

@@ -106,10 +106,11 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
   }],
 ];
 
-function deciderOf({ signal, progress }: ControlContext, session: WorkSession): Decider {
+function deciderOf({ signal, ask, progress }: ControlContext, session: WorkSession): Decider {
   return {
     session,
-    caller: { signal },
+    // About approvals the command line asks by itself, with the whole call in sight.
+    caller: { signal, ...ask && { ask, asksForServersOnly: true } },
     by: "human",
     onStart: ({ id, state }: RunView) => progress({ id, reports: tasksOf(state) } satisfies RunProgress),
     onEvent: (event) => progress({ event } satisfies RunProgress),

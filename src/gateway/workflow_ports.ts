@@ -177,7 +177,10 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     },
     async askHuman({ tool = "", arguments: args = {}, why }, signal) {
       const shown = await session.privacy?.restore(args, splitToolId(tool).server ?? "") ?? args;
-      return await questions.put((ask) => askApproval({ id: tool, arguments: shown, why }, ask, signal), signal);
+      return await questions.putApproval(
+        (ask) => askApproval({ id: tool, arguments: shown, why }, ask, signal),
+        signal,
+      );
     },
     async load(handle, places) {
       const values = await results.read(handle, (path) => large.readValues(path, places)) as Json[];

@@ -1,7 +1,7 @@
 import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
-import { type Caller, takes } from "./caller.ts";
+import { type Ask, type Caller, takes } from "./caller.ts";
 
 /** One call of a run, ready to take its server's questions. */
 export interface AskingCall extends Caller {
@@ -77,9 +77,13 @@ export function createQuestions(
   const canAsk = () => [...watchers].some((watcher) => watcher.ask && !watcher.signal.aborted);
 
   /** Puts a question to the watchers who can ask their human, the last first; throws when there is none left. */
-  async function put<T>(question: (ask: NonNullable<Caller["ask"]>) => Promise<T>, signal: AbortSignal): Promise<T> {
+  async function put<T>(
+    question: (ask: Ask) => Promise<T>,
+    signal: AbortSignal,
+    fits: (watcher: Caller) => boolean = () => true,
+  ): Promise<T> {
     for (;;) {
-      const watcher = [...watchers].findLast((one) => one.ask && !one.signal.aborted);
+      const watcher = [...watchers].findLast((one) => one.ask && !one.signal.aborted && fits(one));
       if (!watcher?.ask) throw new AgentCardsError("INPUT_INVALID", "Nobody is there who could ask a human");
       const answer = await unlessGone(question(watcher.ask), [signal, watcher.signal]);
       if (answer) return answer.value;
@@ -88,7 +92,8 @@ export function createQuestions(
   }
 
   return {
-    put,
+    putApproval: <T>(question: (ask: Ask) => Promise<T>, signal: AbortSignal) =>
+      put(question, signal, ({ asksForServersOnly }) => asksForServersOnly !== true),
     begin(server: string, given: Pick<Caller, "signal" | "progress" | "owner">): AskingCall {
       const own = new AbortController();
       let unanswered: string | undefined;

@@ -3,58 +3,19 @@ import type { TaskReport } from "../../src/gateway/workflow_control.ts";
 import { widthOf } from "../../src/cli/screen.ts";
 import { createTaskTree, treeLines } from "../../src/cli/task_tree.ts";
 import { timeline } from "../../src/cli/timeline.ts";
-import { createTestHome, PROGRAM, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { atTerminal, WIDTH } from "../fixtures/terminal.ts";
 
 const CONFIG = {
   servers: { kit: testServer("kit") },
   policy: { approve: ["kit:write"], effects: { "kit:wait": "read", "kit:echo": "read", "kit:place": "read" } },
 };
-const WIDTH = 80;
 
 /** A folder with workflow files, apart from the home. */
 async function createFolder(files: Record<string, string>) {
   const dir = await Deno.makeTempDir({ prefix: "ac-flow-" });
   for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${dir}/${name}`, text);
   return { dir, [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }) };
-}
-
-interface AtTerminal {
-  readonly cwd?: string;
-  /** What is typed, each once something was printed. */
-  readonly answers?: readonly (readonly [RegExp, string | (() => Promise<string>)])[];
-}
-
-/** Runs one command of ours as a person would: at a terminal of 80 columns. */
-async function atTerminal(home: TestHome, args: readonly string[], { cwd, answers = [] }: AtTerminal = {}) {
-  const words = [...PROGRAM, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-  const child = new Deno.Command("script", {
-    args: ["-qec", `stty cols ${WIDTH} rows 24; exec ${words}`, "/dev/null"],
-    cwd: cwd ?? home.dir,
-    env: { ...home.env, TERM: "xterm", SHELL: "/bin/sh" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const keyboard = child.stdin.getWriter();
-  const open = [...answers];
-  let output = "";
-  let seen = 0;
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    output += text;
-    const match = open[0]?.[0].exec(output.slice(seen));
-    if (!match) continue;
-    const [, typed] = open.shift()!;
-    seen = output.length;
-    await keyboard.write(new TextEncoder().encode(typeof typed === "string" ? typed : await typed()));
-  }
-  await keyboard.close().catch(() => {});
-  assert.equal(open.length, 0, `nobody asked for ${open[0]?.[0]}:\n${output}`);
-  return { code: (await child.status).code, output, plain: withoutEscapes(output) };
-}
-
-function withoutEscapes(text: string): string {
-  // deno-lint-ignore no-control-regex
-  return text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "");
 }
 
 async function lastRun(home: TestHome): Promise<{ id: string; status: string; pending: { reason: string } | null }> {
