@@ -111,14 +111,17 @@ export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: 
     if (!question) throw error;
     const { message } = question.params;
     const words = typeof message === "string" ? oneLine(message, 500) : "something";
-    throw new AgentCardsError(
-      "INPUT_INVALID",
-      `${id} asks a human: ${words}; this client cannot ask, so it was called off`,
-      {
-        hint: "Run it with run_workflow: there it waits until a human answers.",
-      },
-    );
+    throw humanNeeded(id, `asks a human: ${words}; this client cannot ask, so it was called off`);
   }
+}
+
+/** Without a human there is no going on; a workflow waits for one, and a human can make the call. */
+export function humanNeeded(id: string, why: string): AgentCardsError {
+  const command = `agentcards call ${/^[\w:.-]+$/.test(id) ? id : "TOOL"} ARGUMENTS`;
+  return new AgentCardsError("HUMAN_NEEDED", `${id} ${why}`, {
+    hint:
+      `In a workflow (run_workflow) it waits for a human; the user can also make the call at a terminal: ${command}`,
+  });
 }
 
 /** What is no question to a human: the client's word, or ours where the client knows nothing of it. */
@@ -143,11 +146,7 @@ export async function approve(request: ApprovalRequest, caller: Caller): Promise
   if (caller.isApproved) return;
   const why = `policy.approve has "${request.pattern}"`;
   if (!caller.ask) {
-    throw new AgentCardsError(
-      "TOOL_DENIED",
-      `${request.id} needs a human's approval (${why}), and this client cannot ask`,
-      { hint: "Run it with run_workflow: there it waits until a human approves it." },
-    );
+    throw humanNeeded(request.id, `needs a human's approval (${why}), and this client cannot ask`);
   }
   if (await askApproval({ ...request, why }, caller.ask, caller.signal) === "approve") return caller.onApproved?.();
   throw new AgentCardsError("TOOL_DENIED", `${request.id} was not allowed by the human`, {

@@ -159,7 +159,8 @@ export async function putToServer(
     let reply = await put(request);
     if (isQuestion(reply)) {
       const again = (more: Record<string, unknown>) => put({ ...request, ...more });
-      reply = await settleQuestions(reply, caller, { session, server, again });
+      const tool = toolId(server, String(request.name ?? request.uri));
+      reply = await settleQuestions(reply, caller, { session, server, tool, again });
     }
     if (!privacy) return reply;
     return hidden(reply, (value) => privacy.hide(value, server, known));

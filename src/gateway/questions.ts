@@ -3,7 +3,7 @@ import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { log } from "../telemetry/log.ts";
-import { answerAsClient, type Caller, declared, takes } from "./caller.ts";
+import { answerAsClient, type Caller, declared, humanNeeded, takes } from "./caller.ts";
 import type { Session } from "./session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -19,6 +19,8 @@ const URL_ELICITATION_REQUIRED = -32042;
 export interface Repeat {
   readonly session: Session;
   readonly server: string;
+  /** What is called, as people know it. */
+  readonly tool: string;
   again(more: Record<string, unknown>): Promise<Reply>;
 }
 
@@ -47,11 +49,9 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
         server: repeat.server,
         method: oneLine(undeclared[1].method, 60),
       });
-      throw new AgentCardsError(
-        "INPUT_INVALID",
-        `The server asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`,
-        { hint: "Use a client that supports it, or run it with run_workflow: there a question waits for a human." },
-      );
+      const why = `asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`;
+      if (undeclared[1].method === "elicitation/create") throw humanNeeded(repeat.tool, why);
+      throw new AgentCardsError("INPUT_INVALID", `The server ${why}`, { hint: "Use a client that supports it." });
     }
     if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) return reply;
     if (round === MAX_ROUNDS) {

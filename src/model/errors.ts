@@ -15,6 +15,7 @@ export type ErrorCode =
   | "TOOL_AMBIGUOUS"
   | "TOOL_DENIED"
   | "TOOL_FAILED"
+  | "HUMAN_NEEDED"
   | "INPUT_INVALID"
   | "STATE_UNKNOWN"
   | "MODEL_UNUSABLE"

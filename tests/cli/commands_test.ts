@@ -158,10 +158,10 @@ Deno.test("what policy denies can be neither called nor found; what it wants app
   const found = textOf(await mute.call("search_tools", { query: "ends the server in the middle of the call crash" }));
   assert.doesNotMatch(found, /^kit:crash\(/m);
   assert.match(found, /withheld by policy.deny: kit:crash/);
-  assert.match(
-    textOf(await mute.use("kit:echo", { text: "x" })),
-    /needs a human's approval .* and this client cannot ask/,
-  );
+  const waiting = JSON.parse(textOf(await mute.use("kit:echo", { text: "x" })));
+  assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "approval"]);
+  const script = await home.run(["call", "kit:echo", '{"text":"x"}']);
+  assert.match(script.stderr, /needs a human's approval .* and this client cannot ask/);
 
   await using client = await connectClient(home, { era: "modern", capabilities: { elicitation: { form: {} } } });
   const answer = async (given: Record<string, unknown>) => {

@@ -34,7 +34,12 @@ Deno.test("an agent cannot approve for its human, and can refuse nothing for the
   });
   assert.equal(sneaky.pending?.reason, "approval");
   // A direct call cannot slip through either.
-  assert.match(await refused(client.use("kit:append", { file, line: "z" })), /needs a human's approval/);
+  const direct = read(await client.use("kit:append", { file, line: "$OUTPUT[z]" }));
+  assert.deepEqual([direct.status, direct.pending?.reason, direct.pending?.call], ["paused", "approval", {
+    tool: "kit:append",
+    arguments: { file, line: "$OUTPUT[z]" },
+  }]);
+  assert.match(direct.pending!.how!, new RegExp(`agentcards approve ${direct.workflow_id}`));
   assert.deepEqual(await linesOf(file), []);
   assert.equal((await resume(client, paused.workflow_id, "abort")).status, "aborted");
   assert.match((await home.run(["approve", paused.workflow_id])).stderr, /terminal/);

@@ -105,12 +105,13 @@ Deno.test("a page that must be visited is put to the human, and the call is made
   assert.ok(client.others.some(({ method }) => method === "notifications/elicitation/complete"));
 });
 
-Deno.test("a question to a client that can ask nobody ends the call and says how to go on, in a workflow it waits", async () => {
+Deno.test("a question to a client that can ask nobody makes its call wait and says how to go on", async () => {
   await using home = await createTestHome({ servers: { kit: testServer("kit") } });
   await using mute = await connectClient(home);
-  const result = await mute.use("kit:ask");
-  assert.equal(result.isError, true);
-  assert.match(textOf(result), /kit:ask asks a human: What is your name\?; this client cannot ask.*\n.*run_workflow/);
+  const waiting = JSON.parse(textOf(await mute.use("kit:ask")));
+  assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "question"]);
+  assert.match(waiting.pending.why, /What is your name\?/);
+  assert.match(waiting.pending.how, new RegExp(`agentcards runs resume ${waiting.workflow_id}`));
   const code = await mute.call("execute_code", { code: "return await kit.ask({})" });
   assert.match(textOf(code), /asks a human: What is your name\?/);
   const paused = JSON.parse(

@@ -1,7 +1,11 @@
 import { z } from "../../../deps.ts";
-import { isObject } from "../../model/json.ts";
+import { escapeReferences } from "../../dag/references.ts";
+import { AgentCardsError } from "../../model/errors.ts";
+import { isObject, type JsonObject } from "../../model/json.ts";
 import { execute } from "../execute.ts";
 import { parseInput } from "../input.ts";
+import { runRequest } from "../intent.ts";
+import { resultOfRun } from "../workflow_media.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -25,11 +29,20 @@ export const callTool: GatewayTool = {
     _meta: { "anthropic/alwaysLoad": true },
   },
   label: (input) => typeof input.tool === "string" ? input.tool : "call_tool",
-  run: (session, { input, meta, retry }, caller) => {
+  run: async (session, { input, meta, retry }, caller) => {
     const { tool, arguments: given = {} } = isPlain(input) ? input : parseInput(INPUT, input);
-    return execute(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
+    try {
+      return await execute(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
+    } catch (error) {
+      if (!isForHuman(error)) throw error;
+      // As a workflow of its own the call waits for the human, and says how to go on.
+      const tasks = [{ id: "call", tool, arguments: escapeReferences(given as JsonObject) }];
+      return { kind: "result", result: resultOfRun(await runRequest(session, { tasks }, caller)) };
+    }
   },
 };
+
+const isForHuman = (error: unknown) => error instanceof AgentCardsError && error.code === "HUMAN_NEEDED";
 
 /** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */
 function isPlain(input: Record<string, unknown>): input is { tool: string; arguments: Record<string, unknown> } {
