@@ -109,18 +109,23 @@ export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: 
     return await call({ ...caller, giveUp, signal: AbortSignal.any([caller.signal, own.signal]) });
   } catch (error) {
     if (!question) throw error;
-    const { message } = question.params;
-    const words = typeof message === "string" ? oneLine(message, 500) : "something";
-    throw humanNeeded(id, `asks a human: ${words}; this client cannot ask, so it was called off`);
+    const words = wordsOf(question);
+    throw humanNeeded(id, `asks a human: ${words}; this client cannot ask, so it was called off`, words);
   }
 }
 
+/** What a question says, for those who are not asked. */
+export function wordsOf({ params: { message } }: ServerRequest): string {
+  return typeof message === "string" ? oneLine(message, 500) : "something";
+}
+
 /** Without a human there is no going on; a workflow waits for one, and a human can make the call. */
-export function humanNeeded(id: string, why: string): AgentCardsError {
+export function humanNeeded(id: string, why: string, question?: string): AgentCardsError {
   const command = `agentcards call ${/^[\w:.-]+$/.test(id) ? id : "TOOL"} ARGUMENTS`;
   return new AgentCardsError("HUMAN_NEEDED", `${id} ${why}`, {
     hint:
       `In a workflow (run_workflow) it waits for a human; the user can also make the call at a terminal: ${command}`,
+    ...question !== undefined && { data: { question } },
   });
 }
 

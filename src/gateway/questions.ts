@@ -3,7 +3,7 @@ import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { log } from "../telemetry/log.ts";
-import { answerAsClient, type Caller, declared, humanNeeded, takes } from "./caller.ts";
+import { answerAsClient, type Caller, declared, humanNeeded, takes, wordsOf } from "./caller.ts";
 import type { Session } from "./session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -50,7 +50,9 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
         method: oneLine(undeclared[1].method, 60),
       });
       const why = `asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`;
-      if (undeclared[1].method === "elicitation/create") throw humanNeeded(repeat.tool, why);
+      if (undeclared[1].method === "elicitation/create") {
+        throw humanNeeded(repeat.tool, why, wordsOf(undeclared[1]));
+      }
       throw new AgentCardsError("INPUT_INVALID", `The server ${why}`, { hint: "Use a client that supports it." });
     }
     if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) return reply;

@@ -42,6 +42,8 @@ export interface StartRequest {
   readonly options: RunOptions;
   /** How lists call it. */
   readonly name: string;
+  /** What its first call was asked already, when nobody could answer: it waits for the answer, and is not made again. */
+  readonly asked?: string;
 }
 
 /** All runs of an engine: those that run, and those that rest in the journal. */
@@ -72,7 +74,7 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
   const live = createLiveRuns({ journal, sandbox, onEnd });
   const inTurn = createTurns();
 
-  async function start({ tasks, options, name }: StartRequest, decider: Decider): Promise<RunView> {
+  async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
     const { session } = decider;
     const running = await carried(session, async () => {
       const book = createToolBook(session);
@@ -86,7 +88,7 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
       const writer = journal.begin(head);
       const written = writer.append(first!);
-      return live.launch(id, { session, fold, plan, writer, book, written });
+      return live.launch(id, { session, fold, plan, writer, book, written, asked });
     });
     return await running.watch(decider);
   }

@@ -112,6 +112,22 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "question"]);
   assert.match(waiting.pending.why, /What is your name\?/);
   assert.match(waiting.pending.how, new RegExp(`agentcards runs resume ${waiting.workflow_id}`));
+  // What the server began is not begun again until somebody is there who can answer.
+  const file = `${home.dir}/begun`;
+  const begun = JSON.parse(textOf(await mute.use("kit:append_asked", { file })));
+  assert.deepEqual([begun.pending.reason, begun.pending.call], ["question", {
+    tool: "kit:append_asked",
+    arguments: { file },
+  }]);
+  const times = async () => (await Deno.readTextFile(file)).split("\n").filter((line) => line === "begin").length;
+  assert.equal(await times(), 1);
+  await using asking = await connectClient(home, { capabilities: CAPABILITIES });
+  const resumed = asking.call("resume_workflow", { workflow_id: begun.workflow_id, action: "continue" });
+  const question = () => asking.others.find(({ method }) => method === "elicitation/create");
+  await until("the question", () => question() !== undefined);
+  await asking.send({ id: question()!.id, result: { action: "accept", content: {} } });
+  assert.deepEqual(JSON.parse(textOf(await resumed)).results, { call: "accept" });
+  assert.equal(await times(), 2);
   const code = await mute.call("execute_code", { code: "return await kit.ask({})" });
   assert.match(textOf(code), /asks a human: What is your name\?/);
   const paused = JSON.parse(

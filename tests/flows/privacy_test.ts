@@ -153,6 +153,17 @@ Deno.test("a human who is asked sees the values, and without the policy nothing 
   await client.send({ id: question.id, result: { action: "accept", content: { allow: true } } });
   await asking;
   assert.deepEqual(await linesOf(file), [`begin ${EMAIL}`, `end ${EMAIL}`]);
+  // Where no human is there, the agent reads what was asked.
+  await using mute = await connectClient(home);
+  const waiting = textOf(await mute.use("kit:append_asked", { file: `${home.dir}/begun` }));
+  assert.match(waiting, /it asks: Shall .* go on\?/);
+  const kept = await home.run(["runs", "show", JSON.parse(waiting).workflow_id, "--json"]);
+  assert.ok(![waiting, kept.stdout].some((text) => text.includes("lovelace")), waiting + kept.stdout);
+  const inside = JSON.stringify(
+    await mute.call("execute_code", { code: "return await kit.append_asked({ file: '/dev/null' })" }),
+  );
+  assert.match(inside, /asks a human: Shall .* go on\?/);
+  assert.ok(!inside.includes("lovelace"), inside);
 
   await using open = await createTestHome({ servers: { kit: testServer("kit", "--files") } });
   await using plain = await connectClient(open);

@@ -261,6 +261,21 @@ const tools: Record<string, Tool> = {
       return text(`appended ${line}`);
     },
   },
+  append_asked: {
+    description: "Writes a line into a file, asks the human whether to go on, and writes down the answer",
+    inputSchema: object({ file: string }, ["file"]),
+    run: async ({ file }) => {
+      const say = (what: string) => Deno.writeTextFile(String(file), `${what}\n`, { append: true });
+      await say("begin");
+      const { action } = await wire.ask("elicitation/create", {
+        mode: "form",
+        message: "Shall ada.lovelace@example.com go on?",
+        requestedSchema: { type: "object", properties: {} },
+      }) as { action: string };
+      await say(action);
+      return text(action);
+    },
+  },
   crash: { description: "Ends the server in the middle of the call", inputSchema: object(), run: () => Deno.exit(3) },
 };
 

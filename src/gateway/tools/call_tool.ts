@@ -2,10 +2,13 @@ import { z } from "../../../deps.ts";
 import { escapeReferences } from "../../dag/references.ts";
 import { AgentCardsError } from "../../model/errors.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
+import type { ToolResult } from "../answer.ts";
+import type { Caller } from "../caller.ts";
 import { execute } from "../execute.ts";
 import { parseInput } from "../input.ts";
-import { runRequest } from "../intent.ts";
+import { workflowAnswer } from "../workflow_answer.ts";
 import { resultOfRun } from "../workflow_media.ts";
+import type { WorkSession } from "../workflows.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -34,15 +37,36 @@ export const callTool: GatewayTool = {
     try {
       return await execute(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
     } catch (error) {
-      if (!isForHuman(error)) throw error;
-      // As a workflow of its own the call waits for the human, and says how to go on.
-      const tasks = [{ id: "call", tool, arguments: escapeReferences(given as JsonObject) }];
-      return { kind: "result", result: resultOfRun(await runRequest(session, { tasks }, caller)) };
+      if (!(error instanceof AgentCardsError) || error.code !== "HUMAN_NEEDED") throw error;
+      return { kind: "result", result: await waitForHuman(session, { tool, given, error }, caller) };
     }
   },
 };
 
-const isForHuman = (error: unknown) => error instanceof AgentCardsError && error.code === "HUMAN_NEEDED";
+interface Waiting {
+  readonly tool: string;
+  readonly given: Record<string, unknown>;
+  readonly error: AgentCardsError;
+}
+
+/** Goes on with a call as a workflow of its own, which waits for the human and says how to go on. */
+async function waitForHuman(
+  session: WorkSession,
+  { tool, given, error }: Waiting,
+  caller: Caller,
+): Promise<ToolResult> {
+  const tasks = [{ id: "call", tool, arguments: escapeReferences(given as JsonObject) }];
+  const question = error.data?.question;
+  // What the server has begun was called off; it is not begun again before somebody is there.
+  const asked = typeof question === "string" &&
+    { asked: `it asks: ${session.privacy?.hide(question, "agentcards") ?? question}` };
+  const view = await session.workflows.start({ tasks, options: {}, name: tool, ...asked }, {
+    session,
+    caller,
+    by: "agent",
+  });
+  return resultOfRun(await workflowAnswer(view, session));
+}
 
 /** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */
 function isPlain(input: Record<string, unknown>): input is { tool: string; arguments: Record<string, unknown> } {
