@@ -1,6 +1,5 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { deepFreeze } from "../model/json.ts";
-import { nearest } from "../model/text.ts";
 import type { Home } from "./home.ts";
 import { parseConfig, readConfigFile } from "./read.ts";
 import { type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
@@ -29,19 +28,6 @@ export async function loadConfig(home: Home, cwd: string): Promise<LoadedConfig>
     project,
     notes: [],
   });
-}
-
-/** The definition of a configured server, or an error with the nearest names. */
-export function requireServer(config: Config, name: string): ServerConfig {
-  const entry = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined;
-  if (entry && !entry.disabled) return entry;
-  const names = Object.values(config.servers).filter((server) => !server.disabled).map((server) => server.name);
-  const near = nearest(name, names);
-  throw new AgentCardsError(
-    "SERVER_UNKNOWN",
-    entry ? `Server "${name}" is disabled` : `There is no server "${name}"`,
-    { hint: near.length ? `Nearest: ${near.join(", ")}.` : `Configured: ${names.join(", ") || "none"}.` },
-  );
 }
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */

@@ -1,4 +1,6 @@
 import { z } from "../../deps.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { nearest } from "../model/text.ts";
 import { SERVER_NAME } from "../model/tool.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";
@@ -209,3 +211,16 @@ export const DEFAULTS = {
     runs_age: 30 * 86_400_000,
   },
 } as const satisfies Omit<Config, "servers">;
+
+/** The definition of a configured server, or an error with the nearest names. */
+export function requireServer(config: Config, name: string): ServerConfig {
+  const entry = Object.hasOwn(config.servers, name) ? config.servers[name] : undefined;
+  if (entry && !entry.disabled) return entry;
+  const names = Object.values(config.servers).filter((server) => !server.disabled).map((server) => server.name);
+  const near = nearest(name, names);
+  throw new AgentCardsError(
+    "SERVER_UNKNOWN",
+    entry ? `Server "${name}" is disabled` : `There is no server "${name}"`,
+    { hint: near.length ? `Nearest: ${near.join(", ")}.` : `Configured: ${names.join(", ") || "none"}.` },
+  );
+}

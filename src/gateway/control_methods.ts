@@ -1,4 +1,4 @@
-import { requireServer } from "../config/load.ts";
+import { requireServer } from "../config/schema.ts";
 import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { tokens } from "../model/text.ts";

@@ -1,4 +1,4 @@
-import { requireServer } from "../config/load.ts";
+import { requireServer } from "../config/schema.ts";
 import { messageOf } from "../model/errors.ts";
 import { cut, oneLine } from "../model/text.ts";
 import { within } from "../model/time.ts";

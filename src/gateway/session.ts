@@ -1,7 +1,7 @@
 import type { Home } from "../config/home.ts";
-import { loadConfig, type LoadedConfig, requireServer } from "../config/load.ts";
+import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { type ResolvedServer, resolveServer } from "../config/expand.ts";
-import type { Config, ServerConfig } from "../config/schema.ts";
+import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
