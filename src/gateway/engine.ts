@@ -64,7 +64,8 @@ export async function runEngine(home = locateHome()): Promise<number> {
   const sweeping = setTimeout(
     () =>
       (import("./sweep.ts" as string) as Promise<typeof import("./sweep.ts")>)
-        .then(({ sweepNowAndThen }) => sweepNowAndThen()).catch((error) => report("memory is not swept", error)),
+        .then(async ({ sweepNowAndThen }) => sweepNowAndThen((await gateway).workflows.isRunning))
+        .catch((error) => report("memory is not swept", error)),
     FIRST_SWEEP_AFTER_MS,
   );
 

@@ -7,19 +7,21 @@ export interface SweepOptions {
   readonly used: () => number;
   readonly collect: () => void;
   readonly now: () => number;
+  /** Whether something is under way that is not to be held up. */
+  readonly isBusy: () => boolean;
 }
 
 const MB = 1024 * 1024;
 const LOOK_EVERY_MS = 5_000;
-/** Less garbage than this is not worth the tenth of a second that collecting it takes. */
+/** Less garbage than this is not worth the time that collecting it takes: 50 to 100 ms. */
 const WORTH_BYTES = 8 * MB;
 /** What grows by less from one look to the next is nobody's work. */
 const QUIET_BYTES = MB / 2;
-/** Whoever calls without a pause for so long waits a tenth of a second once. */
-const LATEST_MS = 3 * 60_000;
+/** Whoever calls without a pause for so long waits that time once. */
+const LATEST_MS = 60_000;
 
 /** Decides, each time it looks, whether garbage is to be collected now: where nobody would notice, else after a while. */
-export function createSweeper({ used, collect, now }: SweepOptions): { look(): void } {
+export function createSweeper({ used, collect, now, isBusy }: SweepOptions): { look(): void } {
   let [floor, last, sweptAt] = [0, Infinity, now()];
   return {
     look() {
@@ -28,7 +30,8 @@ export function createSweeper({ used, collect, now }: SweepOptions): { look(): v
       last = bytes;
       // V8 has been here itself.
       floor = Math.min(floor, bytes);
-      if (bytes - floor < WORTH_BYTES || !(isQuiet || now() - sweptAt >= LATEST_MS)) return;
+      const isDue = isQuiet || now() - sweptAt >= LATEST_MS;
+      if (bytes - floor < WORTH_BYTES || !isDue || isBusy()) return;
       const began = now();
       collect();
       [floor, last, sweptAt] = [used(), Infinity, now()];
@@ -42,11 +45,12 @@ export function createSweeper({ used, collect, now }: SweepOptions): { look(): v
  * more than is in use. Flags that say otherwise would have to be those of every process: code compiled under others is
  * compiled again at each start.
  */
-export function sweepNowAndThen(): void {
+export function sweepNowAndThen(isBusy: () => boolean): void {
   const sweeper = createSweeper({
     used: () => Deno.memoryUsage().heapUsed,
     collect: collector(),
     now: () => performance.now(),
+    isBusy,
   });
   // No reason for a process to go on.
   Deno.unrefTimer(setInterval(sweeper.look, LOOK_EVERY_MS));

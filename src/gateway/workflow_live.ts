@@ -154,6 +154,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
       }
     },
     get: (id: string) => lives.get(id),
+    isAny: () => lives.size > 0,
     /** Waits until no run needs the session any more. */
     async released(session: Session): Promise<void> {
       for (;;) {

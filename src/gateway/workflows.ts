@@ -55,6 +55,8 @@ export interface Workflows {
   resume(request: Request, decider: Decider): Promise<RunView>;
   /** Goes on with what a crash interrupted and this session can carry on. */
   adopt(session: Session): Promise<void>;
+  /** Whether any run is running just now. */
+  isRunning(): boolean;
   /** Waits until no run needs the session any more. */
   released(session: Session): Promise<void>;
   /** Starts nothing more; runs come to a rest from which the next engine goes on. */
@@ -241,6 +243,7 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
           }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
         ));
       }),
+    isRunning: live.isAny,
     released: live.released,
     leave: live.leave,
     close: live.close,
