@@ -63,7 +63,7 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): Field | und
   return {
     ...base,
     kind: "text",
-    usual: typeof usual === "string" || typeof usual === "number" ? String(usual) : "",
+    usual: typeof usual === "string" || typeof usual === "number" ? oneLine(String(usual), 1_000) : "",
     problem: (typed) => {
       if (typed === "") return isRequired ? "It is needed" : undefined;
       return type === "string" ? problemOfText(typed, schema) : problemOfNumber(typed, schema);

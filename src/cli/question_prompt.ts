@@ -6,8 +6,8 @@ import { type Field, fieldsOf } from "./question_fields.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Prompts = Pick<typeof import("@clack/prompts"), "text" | "confirm" | "select" | "multiselect" | "isCancel">;
-/** An answer as the protocol has it: given, refused, or none at all. */
-type Answer = { action: "accept"; content?: Record<string, unknown> } | { action: "decline" | "cancel" };
+/** An answer as the protocol has it; none where the human leaves it for later. */
+type Answer = { action: "accept"; content?: Record<string, unknown> } | { action: "decline" } | undefined;
 
 const SHOWN_CHARACTERS = 4_000;
 
@@ -18,10 +18,9 @@ export function questionTaker(terminal: Terminal, clear?: () => Disposable): Tak
   // Two questions at once would write over each other.
   return ({ params }, signal) => {
     const answer = turn.then(async (): Promise<Answer> => {
-      using _room = signal.aborted ? undefined : clear?.();
-      return signal.aborted
-        ? { action: "cancel" }
-        : await putQuestion(isObject(params) ? params : {}, { terminal, prompts: await promptsUntil(signal) });
+      if (signal.aborted) return undefined;
+      using _room = clear?.();
+      return await putQuestion(isObject(params) ? params : {}, { terminal, prompts: await promptsUntil(signal) });
     });
     turn = answer.catch(() => {});
     return answer;
@@ -53,8 +52,8 @@ async function putQuestion(params: Record<string, unknown>, place: Place): Promi
   if (mode === "url") return await sendToPage(String(url), place);
   const fields = fieldsOf(requestedSchema);
   if (!fields) {
-    terminal.out("It wants to know more, or other things, than can be asked here; it was told that nobody answers.\n");
-    return { action: "cancel" };
+    terminal.out("It wants to know more, or other things, than can be asked here.\n");
+    return undefined;
   }
   const word = await prompts.select({
     message: "Answer it?",
@@ -64,11 +63,11 @@ async function putQuestion(params: Record<string, unknown>, place: Place): Promi
       { value: "cancel", label: "Not now" },
     ],
   });
-  if (word !== "accept") return { action: word === "decline" ? "decline" : "cancel" };
+  if (word !== "accept") return word === "decline" ? { action: "decline" } : undefined;
   const content: [string, unknown][] = [];
   for (const field of fields) {
     const value = await putField(field, prompts);
-    if (prompts.isCancel(value)) return { action: "cancel" };
+    if (prompts.isCancel(value)) return undefined;
     if (value !== undefined) content.push([field.name, value]);
   }
   terminal.out("\n");
@@ -87,7 +86,7 @@ async function sendToPage(url: string, { prompts, terminal }: Place): Promise<An
     `  ${spelledOut(parsed.href)}\n\n  The page is at ${parsed.host}. Open it yourself if you trust it.\n\n`,
   );
   const word = await prompts.confirm({ message: "Go on? (yes once you are there)", initialValue: false });
-  return { action: prompts.isCancel(word) ? "cancel" : word ? "accept" : "decline" };
+  return prompts.isCancel(word) ? undefined : { action: word ? "accept" : "decline" };
 }
 
 async function putField(field: Field, { text, confirm, select, multiselect, isCancel }: Prompts): Promise<unknown> {

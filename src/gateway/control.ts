@@ -1,4 +1,4 @@
-import { describe, toAgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import type { Ask } from "./caller.ts";
@@ -60,14 +60,14 @@ function parse(line: Uint8Array): unknown {
 
 /** Questions that went to the command line, until their answers come back. */
 function createQuestions() {
-  const open = new Map<number, (answer: Record<string, unknown>) => void>();
+  const open = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
   let last = 0;
   return {
     async put(send: (question: number) => void, signal: AbortSignal): Promise<Record<string, unknown>> {
       const number = ++last;
       const answer = Promise.withResolvers<Record<string, unknown>>();
       const giveUp = () => answer.reject(signal.reason);
-      open.set(number, answer.resolve);
+      open.set(number, answer);
       signal.addEventListener("abort", giveUp, { once: true });
       try {
         signal.throwIfAborted();
@@ -79,7 +79,9 @@ function createQuestions() {
       }
     },
     answered({ question, result }: Record<string, unknown>): void {
-      open.get(Number(question))?.(isObject(result) ? result : { action: "cancel" });
+      const waiting = open.get(Number(question));
+      if (isObject(result)) waiting?.resolve(result);
+      else waiting?.reject(new AgentCardsError("HUMAN_NEEDED", "The human at the terminal gave no answer"));
     },
   };
 }

@@ -3,11 +3,11 @@ import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { connectEngine, type ConnectOptions } from "./engine_client.ts";
 
-/** Takes a server's question; the signal says that nobody waits for the answer any more. */
+/** Takes a server's question, undefined for no answer; the signal says that nobody waits for one any more. */
 export type TakeQuestion = (
   request: Record<string, unknown>,
   signal: AbortSignal,
-) => Promise<Record<string, unknown>>;
+) => Promise<Record<string, unknown> | undefined>;
 
 /** One question of the command line to the engine. */
 export interface ControlRequest {
@@ -43,7 +43,7 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
   async function take(question: unknown, asked: unknown): Promise<void> {
     const result = await onQuestion?.(isObject(asked) ? asked : {}, over.signal).catch(() => undefined);
     if (over.signal.aborted) return;
-    channel.write(JSON.stringify({ question, result: result ?? { action: "cancel" } }));
+    channel.write(JSON.stringify({ question, result: result ?? null }));
   }
   channel.write(JSON.stringify({ id: 1, method, params, ...onQuestion && { asks: true } }));
   try {

@@ -19,6 +19,8 @@ Deno.test("what a server asks during a call is answered at the terminal, in both
   }
   const refused = await atTerminal(home, ["call", "kit:ask"], { answers: [[/Answer it\?/, DOWN + ENTER]] });
   assert.match(refused.plain, /"action": ?"decline"/);
+  const left = await atTerminal(home, ["call", "modern:ask"], { answers: [[/Answer it\?/, "\x03"]] });
+  assert.deepEqual([left.code, /The human at the terminal gave no answer/.test(left.plain)], [1, true], left.plain);
   const page = await atTerminal(home, ["call", "kit:visit"], { answers: [[/Go on\?/, `y`]] });
   assert.match(page.plain, /https:\/\/example\.com\/sign-in\s+The page is at example\.com\./);
   assert.match(page.plain, /"action": ?"accept"/);
@@ -38,6 +40,8 @@ Deno.test("a run that waits for an answer gets it at the terminal, and where nob
 
   const nobody = await home.run(["runs", "resume", id]);
   assert.match(nobody.stdout, new RegExp(`answer it: +agentcards runs resume ${id}`));
+  const later = await atTerminal(home, ["runs", "resume", id], { answers: [[/Answer it\?/, DOWN + DOWN + ENTER]] });
+  assert.match(later.plain, /answer it: +agentcards runs resume/);
   const answers = [[/Answer it\?/, ENTER], [/◆ {2}name/, `Ada${ENTER}`]] as const;
   const { code, plain } = await atTerminal(home, ["runs", "resume", id], { answers });
   assert.equal(code, 0, plain);
