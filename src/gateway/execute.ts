@@ -5,9 +5,9 @@ import { isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
-import { approve, type Caller, declared, unlessAsked } from "./caller.ts";
+import { approve, type Caller, declared, humanNeeded, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
-import { isQuestion, settleQuestions } from "./questions.ts";
+import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
 import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
 
@@ -52,7 +52,10 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   const address = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
   const id = toolId(address.server, address.name);
   const done = await carryOut(session, address, { call, caller });
-  return "reply" in done ? await answer(session, id, done.reply) : done;
+  if (!("reply" in done)) return done;
+  const page = caller.ask ? undefined : pageAsked(done.reply);
+  if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
+  return await answer(session, id, done.reply);
 }
 
 interface Asked {

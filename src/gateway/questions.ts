@@ -100,6 +100,12 @@ async function settlePages(refusal: Reply, caller: Caller, { session, server, ag
   return await again({});
 }
 
+/** What the human is to do at a page before a refused call can be made. */
+export function pageAsked(reply: Reply): string | undefined {
+  const [page] = pagesIn(reply);
+  return page && wordsOf({ method: "elicitation/create", params: page });
+}
+
 function pagesIn(reply: Reply): Record<string, unknown>[] {
   const data = reply.kind === "error" && reply.code === URL_ELICITATION_REQUIRED ? reply.data : undefined;
   const pages = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : [];

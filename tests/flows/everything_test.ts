@@ -112,6 +112,8 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "question"]);
   assert.match(waiting.pending.why, /What is your name\?/);
   assert.match(waiting.pending.how, new RegExp(`agentcards runs resume ${waiting.workflow_id}`));
+  const page = JSON.parse(textOf(await mute.use("kit:gate")));
+  assert.deepEqual([page.pending?.reason, page.pending?.why], ["question", "it asks: Please sign in"]);
   // What the server began is not begun again until somebody is there who can answer.
   const file = `${home.dir}/begun`;
   const begun = JSON.parse(textOf(await mute.use("kit:append_asked", { file })));
