@@ -8,13 +8,18 @@ import type { Terminal } from "./terminal.ts";
 /** `agentcards call TOOL [JSON]` */
 export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {
   const { terminal } = context;
+  let isAsking = false;
   const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
     method: "call",
     // A person at a terminal who types a call has approved it; the word of a program counts nothing.
     params: { tool, arguments: parseArguments(given), isApproved: Deno.stdin.isTerminal() && Deno.stdout.isTerminal() },
-    onQuestion: questionTaker(terminal),
+    onQuestion: questionTaker(terminal, () => {
+      isAsking = true;
+      return { [Symbol.dispose]: () => isAsking = false };
+    }),
     onProgress: ({ message, progress, total }) => {
-      if (terminal.isTerminal) {
+      // What is written beside a question would be drawn over.
+      if (terminal.isTerminal && !isAsking) {
         terminal.err(`${sanitise(String(message ?? `${progress}${total ? ` of ${total}` : ""}`))}\n`);
       }
     },

@@ -12,7 +12,13 @@ export type Field =
   & (
     | { readonly kind: "yes_no"; readonly usual: boolean }
     | { readonly kind: "one"; readonly choices: readonly Choice[]; readonly usual?: string }
-    | { readonly kind: "many"; readonly choices: readonly Choice[]; readonly usual: readonly string[] }
+    | {
+      readonly kind: "many";
+      readonly choices: readonly Choice[];
+      readonly usual: readonly string[];
+      readonly least: number;
+      readonly most: number;
+    }
     | {
       readonly kind: "text";
       readonly usual: string;
@@ -54,10 +60,16 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): Field | und
   if (type === "boolean") return { ...base, kind: "yes_no", usual: usual === true };
   if (type === "array") {
     const choices = choicesOf(isObject(schema.items) ? schema.items : {});
-    const chosen = Array.isArray(usual) ? usual.filter((one) => typeof one === "string") : [];
-    return choices && { ...base, kind: "many", choices, usual: chosen };
+    if (!choices) return undefined;
+    const chosen = choices.map(({ value }) => value).filter((value) => Array.isArray(usual) && usual.includes(value));
+    const { minItems, maxItems } = schema;
+    const least = Math.min(typeof minItems === "number" ? minItems : Number(isRequired), choices.length);
+    const most = Math.max(typeof maxItems === "number" ? maxItems : choices.length, least);
+    const bounds = least > 1 || most < choices.length ? `, ${least} to ${most}` : "";
+    return { ...base, label: base.label + bounds, kind: "many", choices, usual: chosen, least, most };
   }
   const choices = choicesOf(schema);
+  if (!choices && isChoice(schema)) return undefined;
   if (choices) return { ...base, kind: "one", choices, ...typeof usual === "string" && { usual } };
   if (type !== "string" && type !== "number" && type !== "integer") return undefined;
   return {
@@ -72,7 +84,9 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): Field | und
   };
 }
 
-/** What may be chosen, in any of the ways a schema can say so. */
+const isChoice = ({ enum: values, oneOf, anyOf }: Schema) => [values, oneOf, anyOf].some((one) => one !== undefined);
+
+/** What may be chosen, in any of the ways a schema can say so; undefined for what nobody could pick from a list. */
 function choicesOf(schema: Schema): Choice[] | undefined {
   const { enum: values, enumNames: names, oneOf, anyOf } = schema;
   const given = Array.isArray(values)

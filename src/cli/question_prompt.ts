@@ -1,6 +1,6 @@
 import type { TakeQuestion } from "../gateway/control_client.ts";
 import { isObject } from "../model/json.ts";
-import { oneLine, spelledOut } from "../model/text.ts";
+import { cut, oneLine, spelledOut } from "../model/text.ts";
 import { canAskHere } from "./approval_prompt.ts";
 import { type Field, fieldsOf } from "./question_fields.ts";
 import type { Terminal } from "./terminal.ts";
@@ -10,17 +10,18 @@ type Prompts = Pick<typeof import("@clack/prompts"), "text" | "confirm" | "selec
 type Answer = { action: "accept"; content?: Record<string, unknown> } | { action: "decline" } | undefined;
 
 const SHOWN_CHARACTERS = 4_000;
+const NOTHING = -1;
 
 /** Takes what a server asks while a command waits for it, where a human sits at a terminal. `clear` makes room for it. */
 export function questionTaker(terminal: Terminal, clear?: () => Disposable): TakeQuestion | undefined {
   if (!canAskHere()) return undefined;
   let turn: Promise<unknown> = Promise.resolve();
   // Two questions at once would write over each other.
-  return ({ params }, signal) => {
+  return (request, signal) => {
     const answer = turn.then(async (): Promise<Answer> => {
       if (signal.aborted) return undefined;
       using _room = clear?.();
-      return await putQuestion(isObject(params) ? params : {}, { terminal, prompts: await promptsUntil(signal) });
+      return await putQuestion(request, { terminal, prompts: await promptsUntil(signal) });
     });
     turn = answer.catch(() => {});
     return answer;
@@ -44,11 +45,12 @@ interface Place {
   readonly prompts: Prompts;
 }
 
-async function putQuestion(params: Record<string, unknown>, place: Place): Promise<Answer> {
+async function putQuestion({ params, from }: Record<string, unknown>, place: Place): Promise<Answer> {
   const { terminal, prompts } = place;
-  const { message, mode, url, requestedSchema } = params;
-  const words = spelledOut(String(message ?? "")).slice(0, SHOWN_CHARACTERS);
-  terminal.out(`\nA server asks:\n\n  ${words.replaceAll("\n", "\n  ")}\n\n`);
+  const { message, mode, url, requestedSchema } = isObject(params) ? params : {};
+  const words = cut(spelledOut(String(message ?? "")), SHOWN_CHARACTERS);
+  // Who asks is ours to say, and what follows is theirs.
+  terminal.out(`\nThe server "${oneLine(String(from ?? "?"), 60)}" asks:\n\n  ${words.replaceAll("\n", "\n  ")}\n\n`);
   if (mode === "url") return await sendToPage(String(url), place);
   const fields = fieldsOf(requestedSchema);
   if (!fields) {
@@ -95,18 +97,22 @@ async function putField(field: Field, { text, confirm, select, multiselect, isCa
     case "yes_no":
       return await confirm({ message, initialValue: field.usual });
     case "one": {
-      const none = { value: "", label: "(nothing)" };
-      const options = [...field.choices, ...field.isRequired ? [] : [none]];
-      const chosen = await select({ message, options, ...field.usual !== undefined && { initialValue: field.usual } });
-      return chosen === "" && !field.isRequired ? undefined : chosen;
+      // By their places: a choice may be any text, the empty one too.
+      const options = field.choices.map(({ label }, value) => ({ value, label }));
+      if (!field.isRequired) options.push({ value: NOTHING, label: "(nothing)" });
+      const usual = field.choices.findIndex(({ value }) => value === field.usual);
+      const chosen = await select({ message, options, ...usual >= 0 && { initialValue: usual } });
+      return isCancel(chosen) ? chosen : field.choices[chosen]?.value;
     }
-    case "many":
-      return await multiselect({
-        message,
-        options: [...field.choices],
-        required: field.isRequired,
-        initialValues: [...field.usual],
-      });
+    case "many": {
+      const { least, most } = field;
+      for (;;) {
+        const options = [...field.choices];
+        const initialValues = [...field.usual];
+        const chosen = await multiselect({ message, options, required: least > 0, initialValues });
+        if (isCancel(chosen) || (chosen.length >= least && chosen.length <= most)) return chosen;
+      }
+    }
     case "text": {
       const typed = await text({
         message,

@@ -26,7 +26,13 @@ const INTERNAL_ERROR = -32603;
 const APART_MS = 3;
 const NOTHING_SEALED: SealedState = { rounds: 0 };
 /** What the one who asked has to mend. */
-const WRONG: ReadonlySet<string> = new Set(["INPUT_INVALID", "STATE_UNKNOWN", "TOOL_DENIED", "TOOL_UNKNOWN"]);
+const WRONG: ReadonlySet<string> = new Set([
+  "INPUT_INVALID",
+  "STATE_UNKNOWN",
+  "TOOL_DENIED",
+  "TOOL_UNKNOWN",
+  "HUMAN_NEEDED",
+]);
 
 /** The requests of one client that go to servers: started, cancelled, questioned, answered. */
 export function createCalls({ session, send, sendRaw }: CallsOptions) {
@@ -121,7 +127,12 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     // A state that is not ours is its client's mistake, and nothing an agent could mend.
     if (method === "tools/call" && code !== "STATE_UNKNOWN") return { kind: "result", result: textResult(text, true) };
     const isWrong = WRONG.has(code);
-    return { kind: "error", code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR, message: text, ...data && { data } };
+    return {
+      kind: "error",
+      code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR,
+      message: text,
+      ...data && { data: opened?.privacy?.hide(data, "agentcards") ?? data },
+    };
   }
 
   function answer(id: unknown, outcome: Answer, { isModern, method }: { isModern: boolean; method: string }): number {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Capabilities, ServerEvent, ServerRequest } from "../mcp/upstream.ts";
+import type { Capabilities, ServerEvent, ServerRequest, WhileAsked } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine, spelledOut } from "../model/text.ts";
@@ -72,11 +72,19 @@ export function takes({ method, params }: ServerRequest, capabilities: Capabilit
   return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
 }
 
+const FORM: ServerRequest = { method: "elicitation/create", params: { mode: "form" } };
+export const PAGE: ServerRequest = { method: "elicitation/create", params: { mode: "url" } };
+
+/** Whether a caller can put a question to a human: some clients know forms only, or pages only. */
+export function canPut(question: ServerRequest, { ask, capabilities }: Caller): boolean {
+  return ask !== undefined && (!isObject(capabilities?.elicitation) || takes(question, capabilities));
+}
+
 /** Carries a server's question to the last caller who waits for that server and can answer. */
 export async function askCaller(
   callers: ReadonlySet<Caller> | undefined,
   request: ServerRequest,
-  { signal, cwd, isCrowd }: { signal: AbortSignal; cwd: string; isCrowd: boolean },
+  { signal, cwd, isCrowd, whileAsked }: Asking,
 ): Promise<Record<string, unknown>> {
   const waiting = [...callers ?? []];
   if (isCrowd && waiting.length > 1 && request.method !== "roots/list") {
@@ -84,21 +92,30 @@ export async function askCaller(
   }
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));
-    return await answerAsClient(request, client, { signal, cwd });
+    return await whileAsked(() => answerAsClient(request, client, { signal, cwd }));
   }
-  const askable = waiting.filter((caller) => caller.ask);
+  const askable = waiting.filter((caller) => canPut(request, caller));
   const caller = askable.findLast(({ canAsk }) => canAsk?.() !== false) ?? askable.at(-1);
   if (!caller?.ask) {
     // Of several calls it cannot be told which one asks.
     if (waiting.length === 1) waiting[0]!.giveUp?.(request);
     throw new AgentCardsError("INPUT_INVALID", "No client is there that can put a question to a human");
   }
-  return await caller.ask(request, signal);
+  const { ask, canAsk } = caller;
+  return canAsk?.() === false ? await ask(request, signal) : await whileAsked(() => ask(request, signal));
 }
 
-/** Makes a call for a caller who can ask nobody: a question ends it, and the error says what was asked and what to do. */
+interface Asking {
+  readonly signal: AbortSignal;
+  readonly cwd: string;
+  /** Whether many clients are behind the session. */
+  readonly isCrowd: boolean;
+  readonly whileAsked: WhileAsked;
+}
+
+/** Makes a call: a question that its caller cannot put to anybody ends it, and the error says what was asked. */
 export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: Caller) => Promise<T>): Promise<T> {
-  if (caller.ask) return await call(caller);
+  if (canPut(FORM, caller) && canPut(PAGE, caller)) return await call(caller);
   const own = new AbortController();
   let question: ServerRequest | undefined;
   const giveUp = (asked: ServerRequest) => {
@@ -150,7 +167,7 @@ export interface ApprovalRequest {
 export async function approve(request: ApprovalRequest, caller: Caller): Promise<void> {
   if (caller.isApproved) return;
   const why = `policy.approve has "${request.pattern}"`;
-  if (!caller.ask) {
+  if (!caller.ask || caller.asksForServersOnly || !canPut(FORM, caller)) {
     throw humanNeeded(request.id, `needs a human's approval (${why}), and this client cannot ask`);
   }
   if (await askApproval({ ...request, why }, caller.ask, caller.signal) === "approve") return caller.onApproved?.();

@@ -1,4 +1,5 @@
 import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
+import type { ServerRequest } from "../mcp/upstream.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import type { Ask } from "./caller.ts";
@@ -25,7 +26,8 @@ export type Method = (context: ControlContext, params: Params) => Promise<unknow
 
 /**
  * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One
- * that `asks` may meanwhile get `{id, question, request}`, which it answers by `{question, result}`.
+ * that `asks` may meanwhile get `{id, question, request}`, which it answers by `{question, result}`; without a request, the
+ * question was withdrawn.
  */
 export async function serveControl(
   wire: Channel,
@@ -58,12 +60,14 @@ function parse(line: Uint8Array): unknown {
   }
 }
 
+type Send = (message: Record<string, unknown>) => void;
+
 /** Questions that went to the command line, until their answers come back. */
 function createQuestions() {
   const open = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
   let last = 0;
   return {
-    async put(send: (question: number) => void, signal: AbortSignal): Promise<Record<string, unknown>> {
+    async put(send: Send, request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
       const number = ++last;
       const answer = Promise.withResolvers<Record<string, unknown>>();
       const giveUp = () => answer.reject(signal.reason);
@@ -71,15 +75,17 @@ function createQuestions() {
       signal.addEventListener("abort", giveUp, { once: true });
       try {
         signal.throwIfAborted();
-        send(number);
+        send({ question: number, request });
         return await answer.promise;
       } finally {
-        open.delete(number);
+        // Still here: nobody has answered, and nobody needs to any more.
+        if (open.delete(number)) send({ question: number });
         signal.removeEventListener("abort", giveUp);
       }
     },
     answered({ question, result }: Record<string, unknown>): void {
       const waiting = open.get(Number(question));
+      open.delete(Number(question));
       if (isObject(result)) waiting?.resolve(result);
       else waiting?.reject(new AgentCardsError("HUMAN_NEEDED", "The human at the terminal gave no answer"));
     },
@@ -95,8 +101,7 @@ async function answer(
   try {
     const run = METHODS.get(String(method));
     if (!run) throw new TypeError(`There is no control method "${method}"`);
-    const ask: Ask = (request, signal) =>
-      questions.put((question) => send({ question, request }), AbortSignal.any([signal, context.signal]));
+    const ask: Ask = (request, signal) => questions.put(send, request, AbortSignal.any([signal, context.signal]));
     const result = await run(
       { ...context, ...asks === true && { ask }, progress: (value) => send({ progress: value }) },
       isObject(params) ? params : {},

@@ -24,6 +24,8 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
   const answer = Promise.withResolvers<T>();
   const decoder = new TextDecoder();
   const over = new AbortController();
+  /** Questions that wait for the human here, each with what withdraws it. */
+  const asked = new Map<unknown, AbortController>();
   const reading = channel.read((line) => {
     const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
     if (!isObject(message)) return;
@@ -40,9 +42,14 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
     )
   );
   const { method, params = {}, onQuestion } = request;
-  async function take(question: unknown, asked: unknown): Promise<void> {
-    const result = await onQuestion?.(isObject(asked) ? asked : {}, over.signal).catch(() => undefined);
-    if (over.signal.aborted) return;
+  async function take(question: unknown, request: unknown): Promise<void> {
+    if (!isObject(request)) return asked.get(question)?.abort();
+    const own = new AbortController();
+    asked.set(question, own);
+    const signal = AbortSignal.any([over.signal, own.signal]);
+    const result = await onQuestion?.(request, signal).catch(() => undefined);
+    asked.delete(question);
+    if (signal.aborted) return;
     channel.write(JSON.stringify({ question, result: result ?? null }));
   }
   channel.write(JSON.stringify({ id: 1, method, params, ...onQuestion && { asks: true } }));

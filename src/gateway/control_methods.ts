@@ -97,7 +97,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {
       signal,
       progress,
-      ...ask && { ask },
+      ...ask && { ask, asksForServersOnly: true },
       isApproved: isApproved === true,
     });
     const result = outcome.kind === "large"

@@ -5,7 +5,7 @@ import { isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
-import { approve, type Caller, declared, humanNeeded, unlessAsked } from "./caller.ts";
+import { approve, type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
 import { newHandle } from "./results.ts";
@@ -45,7 +45,8 @@ export interface ServerCall {
   readonly isActing?: boolean;
 }
 
-const CALL_TIMEOUT_MS = 10 * 60_000;
+/** How long a call may take where its server's definition does not say. */
+export const CALL_TIMEOUT_MS = 10 * 60_000;
 
 /** One tool call, from its name to its answer: find it, ask policy, call it, keep the answer readable. */
 export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
@@ -53,7 +54,7 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   const id = toolId(address.server, address.name);
   const done = await carryOut(session, address, { call, caller });
   if (!("reply" in done)) return done;
-  const page = caller.ask ? undefined : pageAsked(done.reply);
+  const page = canPut(PAGE, caller) ? undefined : pageAsked(done.reply);
   if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
   return await answer(session, id, done.reply);
 }
@@ -162,7 +163,7 @@ export async function putToServer(
     let reply = await put(request);
     if (isQuestion(reply)) {
       const again = (more: Record<string, unknown>) => put({ ...request, ...more });
-      const tool = toolId(server, String(request.name ?? request.uri));
+      const tool = method === "tools/call" ? toolId(server, String(request.name)) : undefined;
       reply = await settleQuestions(reply, caller, { session, server, tool, again });
     }
     if (!privacy) return reply;

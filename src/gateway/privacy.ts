@@ -24,7 +24,11 @@ export function createPrivacy(policy: Config["policy"], vault: () => PiiVault): 
     hide,
     error(error, server) {
       const { code, message, hint, data } = toAgentCardsError(error);
-      const details = { cause: error, ...hint !== undefined && { hint: hide(hint, server) }, ...data && { data } };
+      const details = {
+        cause: error,
+        ...hint !== undefined && { hint: hide(hint, server) },
+        ...data && { data: hide(data, server) },
+      };
       return new AgentCardsError(code, hide(message, server), details);
     },
     async restore(args, server, onRestored) {

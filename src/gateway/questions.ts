@@ -19,8 +19,8 @@ const URL_ELICITATION_REQUIRED = -32042;
 export interface Repeat {
   readonly session: Session;
   readonly server: string;
-  /** What is called, as people know it. */
-  readonly tool: string;
+  /** The tool that is called, where it is one. */
+  readonly tool: string | undefined;
   again(more: Record<string, unknown>): Promise<Reply>;
 }
 
@@ -35,7 +35,8 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
   let reply: Reply = first;
   for (let round = 0; reply.kind === "result" && isQuestion(reply); round++) {
     const { inputRequests, requestState } = reply.result;
-    const questions = Object.entries(isObject(inputRequests) ? inputRequests : {}).map(questionOf);
+    const questions = Object.entries(isObject(inputRequests) ? inputRequests : {})
+      .map(([key, request]): [string, ServerRequest] => [key, questionOf(request, repeat.server)]);
     if (typeof requestState === "string" ? requestState.length > MAX_STATE : requestState !== undefined) {
       throw new AgentCardsError(
         "INPUT_INVALID",
@@ -50,7 +51,7 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
         method: oneLine(undeclared[1].method, 60),
       });
       const why = `asks for ${oneLine(undeclared[1].method, 60)}, which this client did not offer`;
-      if (undeclared[1].method === "elicitation/create") {
+      if (repeat.tool !== undefined && undeclared[1].method === "elicitation/create") {
         throw humanNeeded(repeat.tool, why, wordsOf(undeclared[1]));
       }
       throw new AgentCardsError("INPUT_INVALID", `The server ${why}`, { hint: "Use a client that supports it." });
@@ -73,12 +74,13 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
   return reply;
 }
 
-function questionOf([key, request]: [string, unknown]): [string, ServerRequest] {
+function questionOf(request: unknown, from: string): ServerRequest {
   const { method, params } = isObject(request) ? request : {};
-  return [key, {
+  return {
     method: typeof method === "string" ? method : "something nameless",
     params: isObject(params) ? params : {},
-  }];
+    from,
+  };
 }
 
 /**
@@ -89,6 +91,7 @@ async function settlePages(refusal: Reply, caller: Caller, { session, server, ag
   const pages = pagesIn(refusal).map((page): ServerRequest => ({
     method: "elicitation/create",
     params: { ...page, mode: "url" },
+    from: server,
   }));
   if (!caller.ask || pages.some((page) => caller.capabilities && !takes(page, caller.capabilities))) return refusal;
   const done = Promise.all(pages.map(({ params }) => finished(session, server, params.elicitationId)));

@@ -8,7 +8,14 @@ import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readLists } from "../mcp/discover.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
-import { CAPABILITIES, type ServerEvent, type ServerRequest, type Upstream } from "../mcp/upstream.ts";
+import {
+  CAPABILITIES,
+  type ServerEvent,
+  type ServerRequest,
+  type Upstream,
+  type UpstreamHandlers,
+  type WhileAsked,
+} from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import type { Catalogue, Tool } from "../model/tool.ts";
@@ -101,6 +108,7 @@ export interface SessionContext {
 interface Asked {
   readonly callers: ReadonlySet<Caller>;
   readonly signal: AbortSignal;
+  readonly whileAsked: WhileAsked;
 }
 
 type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
@@ -230,9 +238,9 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       signal: events.signal,
       ...era && { era },
     };
-    const handlers = {
+    const handlers: UpstreamHandlers = {
       onEvent: events.onEvent,
-      onRequest: (request: ServerRequest, signal: AbortSignal) => asked(entry.name, request, { callers, signal }),
+      onRequest: (request, how) => asked(entry.name, request, { ...how, callers }),
     };
     if (resolved.url) {
       return await connectHttp(resolved, {
@@ -262,11 +270,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   /** What a server asks for a model is read by a model: personal data stays out of it, as it does of answers. */
-  async function asked(server: string, request: ServerRequest, { callers, signal }: Asked) {
+  async function asked(server: string, request: ServerRequest, { callers, ...how }: Asked) {
     const isHidden = privacy && request.method === "sampling/createMessage";
-    const shown = isHidden ? { ...request, params: privacy.hide(request.params, server) } : request;
+    const params = isHidden ? privacy.hide(request.params, server) : request.params;
     const isCrowd = session.client.isCrowd === true;
-    const answer = await askCaller(callers, shown, { signal, cwd: context.cwd, isCrowd });
+    const answer = await askCaller(callers, { ...request, params, from: server }, {
+      ...how,
+      cwd: context.cwd,
+      isCrowd,
+    });
     return isHidden ? await privacy.restore(answer, server) : answer;
   }
 

@@ -52,7 +52,6 @@ export interface Launch {
   readonly writer: Writer;
   readonly book: ToolBook;
   readonly written: Promise<void>;
-  readonly asked?: string | undefined;
 }
 
 const SNAPSHOT_EVERY_ROWS = 500;
@@ -81,7 +80,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
     if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down; send it again in a moment");
   }
 
-  function launch(id: string, { session, fold, plan, writer, book, written, asked }: Launch): LiveRun {
+  function launch(id: string, { session, fold, plan, writer, book, written }: Launch): LiveRun {
     requireOpen();
     const watchers = new Set<Caller>();
     const listeners = new Set<Teller>();
@@ -89,8 +88,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
     const onProgress: PortOptions["onProgress"] = (task, said) => {
       for (const { part } of listeners) part(task, said);
     };
-    const runCode = codePort(session, sandbox);
-    const ports = createPorts({ run: id, session, book, watchers, runCode, onProgress, asked });
+    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, sandbox), onProgress });
     const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
     const { state } = fold;
     const settled = (async () => {

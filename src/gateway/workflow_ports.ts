@@ -26,8 +26,6 @@ export interface PortOptions {
   readonly runCode: RunPorts["runCode"];
   /** Hears how a task's own call comes along. */
   onProgress(task: string, said: Record<string, unknown>): void;
-  /** What the first call was asked before the run began: it is not made, and the run waits for the answer. */
-  readonly asked?: string | undefined;
 }
 
 /** A task's own time, where neither it nor its server's definition says otherwise. */
@@ -39,9 +37,7 @@ const INLINE_BESIDE = 4_096;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
-export function createPorts(options: PortOptions): RunPorts {
-  const { run, session, book, watchers, runCode, onProgress } = options;
-  let { asked: open } = options;
+export function createPorts({ run, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
   const questions = createQuestions(
@@ -53,11 +49,6 @@ export function createPorts(options: PortOptions): RunPorts {
   const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
 
   async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
-    if (open !== undefined) {
-      const error = open;
-      open = undefined;
-      return { ok: false, kind: "question", error };
-    }
     const began = performance.now();
     const { server, name } = splitToolId(task.tool) as { server: string; name: string };
     // The task's own time counts from the beginning; without one, starting its server is not held against a call.

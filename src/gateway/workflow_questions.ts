@@ -116,7 +116,8 @@ export function createQuestions(
         log: (said) => [...watchers].findLast((watcher) => watcher.log)?.log?.(said),
         ask: async (request, until) => {
           try {
-            return await put((putTo) => putTo(request, until), call.signal);
+            const from = { ...request, from: server };
+            return await put((putTo) => putTo(from, AbortSignal.any([until, call.signal])), call.signal);
           } catch {
             return await ask(server, request, until);
           }

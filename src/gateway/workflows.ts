@@ -2,7 +2,7 @@ import { isGenuine } from "../dag/approval.ts";
 import type { Happening, RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { planAgain } from "../dag/plan.ts";
-import { summaryOf } from "../dag/pending.ts";
+import { type Held, pendingOf, summaryOf } from "../dag/pending.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
 import type { Plan } from "../dag/task.ts";
@@ -42,8 +42,8 @@ export interface StartRequest {
   readonly options: RunOptions;
   /** How lists call it. */
   readonly name: string;
-  /** What its first call was asked already, when nobody could answer: it waits for the answer, and is not made again. */
-  readonly asked?: string;
+  /** A call of it that was asked something before: the run starts out at rest and waits for the answer. */
+  readonly asked?: Held;
 }
 
 /** All runs of an engine: those that run, and those that rest in the journal. */
@@ -78,21 +78,27 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
 
   async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
     const { session } = decider;
-    const running = await carried(session, async () => {
+    const started = await carried(session, async (): Promise<LiveRun | RunView> => {
       const book = createToolBook(session);
       const plan = await planTasks(tasks, { session, book });
       checkOptions(plan, options);
       const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
       const fold = createFold();
-      const [first] = record(fold, [{ kind: "planned", tasks: plan.tasks.map(({ task }) => task), options }]);
+      const rows = record(fold, [{ kind: "planned", tasks: plan.tasks.map(({ task }) => task), options }]);
+      if (asked) {
+        const waiting = { held: new Map([[asked.task, asked]]), stopped: undefined, layers: plan.layers };
+        rows.push(...record(fold, [{ kind: "paused", pending: pendingOf(fold.state, waiting) }]));
+      }
       const needs = await needsOf(session, fold.state.plan);
       live.requireOpen();
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
       const writer = journal.begin(head);
-      const written = writer.append(first!);
-      return live.launch(id, { session, fold, plan, writer, book, written, asked });
+      const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
+      if (!asked) return live.launch(id, { session, fold, plan, writer, book, written });
+      await written.finally(writer.close);
+      return { id, state: fold.state };
     });
-    return await running.watch(decider);
+    return "watch" in started ? await started.watch(decider) : started;
   }
 
   /** Does work for which a session must stay open: not with one whose connection is gone already. */
@@ -163,6 +169,9 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
     const plan = action === "inject" && session
       ? await planTasks(request.tasks, { session, book }, fold.state.plan)
       : undefined;
+    // To make the call again where nobody could answer it again would only do again what it had begun.
+    const isInVain = action === "continue" && fold.state.pending?.reason === "question" && !decider.caller.ask;
+    if (isInVain) return { id: row.id, state: fold.state };
     const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
     const state = restingState(fold.state, row);
     if (action === "approve" && state.pending && !await isGenuine(row.id, state.pending)) throw forged(row.id);

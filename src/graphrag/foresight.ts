@@ -108,7 +108,7 @@ export function createForesight(): Foresight {
       return [...found.values()].sort((a, b) => b.bound - a.bound);
     },
     restore({ place, recipe, hits, trials }) {
-      put(places.restore(place), { recipe, hits, trials });
+      put(trials > 1 ? places.restore(place) : places.visit(place), { recipe, hits, trials });
     },
   };
 }

@@ -64,7 +64,14 @@ const MOST = { mostKnown: 10_000, mostNew: 2_000 };
 const MOST_NEXT = 64;
 
 export function createHabits(): Habits {
-  const tallies = createPlaces<Tally>({ make: () => ({ total: 0, next: new Map() }), ...MOST });
+  const make = (): Tally => ({ total: 0, next: new Map() });
+  const places = createPlaces<Tally>({ make, ...MOST });
+  // How often each tool is used at all is forgotten last.
+  const overall = make();
+  const tallies: Pick<Places<Tally>, "get" | "visit"> = {
+    get: (place) => place !== ANYWHERE ? places.get(place) : overall.total > 0 ? overall : undefined,
+    visit: (place) => place === ANYWHERE ? overall : places.visit(place),
+  };
   const nameWords = new Map<string, ReadonlySet<string>>();
 
   function add(place: string, tally: Tally, next: string, count: number): void {
@@ -142,7 +149,10 @@ export function createHabits(): Habits {
       add(name, tallies.visit(name), next, 1);
       return { place: name, count: tallies.get(name)?.next.get(next) ?? 0 };
     },
-    restore: (place, next, count) => add(place, tallies.restore(place), next, count),
+    restore(place, next, count) {
+      const isKnown = place !== ANYWHERE && count > 1;
+      add(place, isKnown ? places.restore(place) : tallies.visit(place), next, count);
+    },
     seen(place) {
       const { total = 0, next } = tallies.get(place.join(SEPARATOR)) ?? {};
       return { total, next: [...next ?? []].sort(([, a], [, b]) => b - a) };
@@ -181,7 +191,7 @@ function runOf({ steps }: Pick<Trail, "steps">): string {
   return ["run", last, String(Math.min(length, 9))].join(SEPARATOR);
 }
 
-function boundOf(tool: string, places: readonly string[], tallies: Places<Tally>): number {
+function boundOf(tool: string, places: readonly string[], tallies: Pick<Places<Tally>, "get">): number {
   return Math.max(...places.map((place) => {
     const tally = tallies.get(place);
     return tally ? lowerBound(tally.next.get(tool) ?? 0, tally.total) : 0;
@@ -193,7 +203,7 @@ function shareSaid(words: ReadonlySet<string>, request: ReadonlySet<string>): nu
 }
 
 /** How much more often than usual the words of a request were followed by a tool. */
-function wordsSaid(request: ReadonlySet<string>, tallies: Places<Tally>): (tool: string) => number {
+function wordsSaid(request: ReadonlySet<string>, tallies: Pick<Places<Tally>, "get">): (tool: string) => number {
   const any = tallies.get(ANYWHERE)!;
   const known = [...request].flatMap((word) => {
     const tally = tallies.get(["word", word].join(SEPARATOR));

@@ -1,11 +1,13 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
+import type { Patience } from "./_patience.ts";
 import type { Message, StdioTransport } from "./stdio.ts";
 import { gaveUp, type Reply, type RequestOptions } from "./upstream.ts";
 
 interface Waiter {
   readonly method: string;
-  readonly deadline: number;
+  /** How much of its time is left. */
+  left(): number;
   readonly onProgress: RequestOptions["onProgress"];
   settle(reply: Reply): void;
   fail(error: AgentCardsError): void;
@@ -16,25 +18,26 @@ interface Waiter {
  * Our own requests on the connection, beside the SDK's: forwarded as they are, without a schema in between, so that
  * nothing a server says is lost or validated twice. Ids are strings; the SDK's are numbers.
  */
-export function createPending(server: string) {
+export function createPending(server: string, patience: Patience) {
   const waiting = new Map<string, Waiter>();
   let last = 0;
 
   // One timer for all, set for the earliest deadline: a timer per call would cost more than the rest of this file.
   let timer: ReturnType<typeof setTimeout> | undefined;
   let due = Infinity;
-  function watch(deadline: number): void {
+  function watch(left: number): void {
+    const deadline = performance.now() + left;
     if (deadline >= due) return;
     clearTimeout(timer);
     due = deadline;
-    timer = setTimeout(expire, due - performance.now());
+    timer = setTimeout(expire, left);
   }
   function expire(): void {
     due = Infinity;
-    const now = performance.now();
-    for (const { deadline, giveUp } of waiting.values()) {
-      if (deadline <= now) giveUp();
-      else watch(deadline);
+    for (const { left, giveUp } of waiting.values()) {
+      const ms = left();
+      if (ms <= 0) giveUp();
+      else watch(ms);
     }
   }
 
@@ -101,9 +104,9 @@ export function createPending(server: string) {
           transport.write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
           reject(gaveUp(server, signal, timeoutMs));
         };
-        const deadline = performance.now() + timeoutMs;
-        waiting.set(id, { method, deadline, onProgress: options.onProgress, settle: resolve, fail: reject, giveUp });
-        watch(deadline);
+        const left = patience.start(timeoutMs);
+        waiting.set(id, { method, left, onProgress: options.onProgress, settle: resolve, fail: reject, giveUp });
+        watch(timeoutMs);
         signal?.addEventListener("abort", giveUp);
       });
     },

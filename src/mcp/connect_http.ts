@@ -3,6 +3,7 @@ import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
+import { createPatience, type Patience } from "./_patience.ts";
 import {
   type Capabilities,
   createClient,
@@ -85,7 +86,8 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
         maxRetries: 3,
       },
     });
-  const client = await createClient(options, handlers);
+  const patience = createPatience();
+  const client = await createClient(options, handlers, patience.whileAsked);
   const closed = Promise.withResolvers<string>();
   client.onclose = () => closed.resolve("the connection ended");
   await withinTime(
@@ -105,7 +107,7 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     async request(method, params, request) {
       try {
         const sent = { method, params: withCaller(params, era, request), ...request };
-        return options.clean(await send(server.name, client, sent));
+        return options.clean(await send(server.name, { client, patience }, sent));
       } catch (error) {
         // A server that is gone, or has forgotten our session, is connected to anew by the next call.
         if (toAgentCardsError(error).code === "SERVER_LOST") {
@@ -150,23 +152,35 @@ const ANY = {
 
 type Send = { method: string; params: Record<string, unknown> } & Parameters<Upstream["request"]>[2];
 
-async function send(server: string, client: Client, { method, params, ...options }: Send): Promise<Reply> {
+interface Connection {
+  readonly client: Client;
+  readonly patience: Patience;
+}
+
+/** The SDK's own clock knows no patience, so ours decides. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+async function send(server: string, { client, patience }: Connection, request: Send): Promise<Reply> {
+  const { method, params, ...options } = request;
+  const late = new AbortController();
+  const left = patience.start(options.timeoutMs);
+  const look = () => left() <= 0 ? late.abort() : timer = setTimeout(look, left());
+  let timer = setTimeout(look, options.timeoutMs);
   try {
     const result = await client.request({ method, params }, ANY, {
-      timeout: options.timeoutMs,
+      timeout: NO_TIMEOUT,
       allowInputRequired: true,
-      ...options.signal && { signal: options.signal },
+      signal: options.signal ? AbortSignal.any([options.signal, late.signal]) : late.signal,
       ...options.onProgress && { onprogress: (progress) => options.onProgress!({ ...progress }) },
     });
     return { kind: "result", result: result as Record<string, unknown> };
   } catch (error) {
-    const { ProtocolError, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
+    const { ProtocolError } = await import("@modelcontextprotocol/client");
     if (error instanceof ProtocolError) {
       const { code, message, data } = error;
       return { kind: "error", code, message, ...data !== undefined && { data } };
     }
-    const timedOut = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
-    if (options.signal?.aborted || timedOut) throw gaveUp(server, options.signal, options.timeoutMs);
+    if (options.signal?.aborted || late.signal.aborted) throw gaveUp(server, options.signal, options.timeoutMs);
     throw new AgentCardsError(
       "SERVER_LOST",
       `The call to server "${server}" failed: ${oneLine(messageOf(error), 300)}`,
@@ -174,5 +188,7 @@ async function send(server: string, client: Client, { method, params, ...options
         hint: "It was not repeated, since it may have had an effect.",
       },
     );
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,5 +1,6 @@
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { createPatience } from "./_patience.ts";
 import { createPending } from "./_pending.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
@@ -92,7 +93,8 @@ interface Handshake {
 
 async function shakeHands(server: ResolvedServer, process: ServerProcess, { options, handlers }: Handshake) {
   const closed = Promise.withResolvers<string>();
-  const pending = createPending(server.name);
+  const patience = createPatience();
+  const pending = createPending(server.name, patience);
   const transport = createStdioTransport(process, {
     maxFrameBytes: options.maxFrameBytes,
     ...options.largeFrameBytes !== undefined && { largeFrameBytes: options.largeFrameBytes },
@@ -111,7 +113,7 @@ async function shakeHands(server: ResolvedServer, process: ServerProcess, { opti
       }
     },
   });
-  const client = await createClient(options, handlers);
+  const client = await createClient(options, handlers, patience.whileAsked);
   client.onclose = () => {
     const reason = transport.reason ?? "the connection ended";
     pending.failAll(reason);

@@ -60,6 +60,8 @@ export type Capabilities = Readonly<Record<string, unknown>>;
 export interface ServerRequest {
   readonly method: string;
   readonly params: Record<string, unknown>;
+  /** The server that asks, for whoever shows it to a human. */
+  readonly from?: string;
 }
 
 /** What a server says by itself. */
@@ -69,11 +71,17 @@ export type ServerEvent =
 
 export type ListName = "tools" | "resources" | "prompts";
 
+/** Does something for which a server waits; the time of its calls stands still meanwhile. */
+export type WhileAsked = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** What an upstream needs from above. */
 export interface UpstreamHandlers {
   onEvent(event: ServerEvent): void;
   /** Answers a server's question, or throws. */
-  onRequest(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>>;
+  onRequest(
+    request: ServerRequest,
+    how: { readonly signal: AbortSignal; readonly whileAsked: WhileAsked },
+  ): Promise<Record<string, unknown>>;
 }
 
 /** The questions we are ready to carry, whoever the client is: a human may be at a terminal, and a folder is always known. */
@@ -108,6 +116,7 @@ export interface ClientOptions {
 export async function createClient(
   { version, capabilities }: ClientOptions,
   handlers: UpstreamHandlers,
+  whileAsked: WhileAsked,
 ): Promise<Client> {
   const { Client, ProtocolError, ProtocolErrorCode } = await import("@modelcontextprotocol/client");
   const client = new Client({ name: "agentcards", version }, {
@@ -117,7 +126,8 @@ export async function createClient(
   // Neither questions nor answers are held against a schema here: what a server asks reaches whoever can answer as it is.
   client.fallbackRequestHandler = async ({ method, params }, context) => {
     if (!QUESTIONS.has(method)) throw new ProtocolError(ProtocolErrorCode.MethodNotFound, "Method not found");
-    return await handlers.onRequest({ method, params: isObject(params) ? params : {} }, context.mcpReq.signal);
+    const { signal } = context.mcpReq;
+    return await handlers.onRequest({ method, params: isObject(params) ? params : {} }, { signal, whileAsked });
   };
   client.fallbackNotificationHandler = ({ method, params }) => {
     const event = eventOf(method, params);

@@ -14,7 +14,7 @@ Deno.test("what a server asks during a call is answered at the terminal, in both
     const answers = [[/Answer it\?/, ENTER], [/◆ {2}name/, `Ada${ENTER}`]] as const;
     const { code, plain } = await atTerminal(home, ["call", `${server}:ask`], { answers });
     assert.equal(code, 0, plain);
-    assert.match(plain, /A server asks:\s+What is your name\?/);
+    assert.match(plain, new RegExp(`The server "${server}" asks:\\s+What is your name\\?`));
     assert.match(plain, /"action": ?"accept"[^]*"name": ?"Ada"/);
   }
   const refused = await atTerminal(home, ["call", "kit:ask"], { answers: [[/Answer it\?/, DOWN + ENTER]] });
@@ -48,6 +48,19 @@ Deno.test("a run that waits for an answer gets it at the terminal, and where nob
   assert.match(plain, /Ada[^]*✓ completed/);
 });
 
+Deno.test("a question whose call has ended is taken back, and the run goes on", async () => {
+  await using home = await createTestHome(CONFIG);
+  const tasks = [
+    { id: "q", tool: "kit:ask", timeout_ms: 1_500 },
+    { id: "other", tool: "modern:wait", arguments: { ms: 3_000 } },
+  ];
+  await Deno.writeTextFile(`${home.dir}/flow.json`, JSON.stringify({ tasks }));
+  const { code, plain } = await atTerminal(home, ["run", "flow.json"]);
+  assert.match(plain, /Answer it\?/);
+  assert.match(plain, /kit:ask did not answer within 1\.5 s/);
+  assert.equal(code, 1, plain);
+});
+
 Deno.test("a form asks each field in its own way and takes nothing that does not fit", () => {
   const fields = fieldsOf({
     type: "object",
@@ -58,11 +71,11 @@ Deno.test("a form asks each field in its own way and takes nothing that does not
       news: { type: "boolean", default: true },
       plan: { type: "string", enum: ["a", "b"], enumNames: ["Small", "Large"], default: "b" },
       size: { type: "string", oneOf: [{ const: "s", title: "S" }, { const: "m", title: "M" }] },
-      tags: { type: "array", items: { type: "string", enum: ["x", "y"] }, default: ["x"] },
+      tags: { type: "array", items: { type: "string", enum: ["x", "y", "z"] }, default: ["x", "zzz"], maxItems: 2 },
     },
     required: ["name", "plan"],
   })!;
-  const [name, mail, age, , plan] = fields;
+  const [name, mail, age, , plan, , tags] = fields;
   const problems = (field: Field | undefined, ...typed: string[]) =>
     typed.map((text) => field?.kind === "text" ? field.problem(text) : "no text");
   assert.deepEqual(fields.map(({ kind }) => kind), ["text", "text", "text", "yes_no", "one", "one", "many"]);
@@ -86,6 +99,7 @@ Deno.test("a form asks each field in its own way and takes nothing that does not
     "At most 150",
   ]);
   assert.equal(age?.kind === "text" && age.valueOf("7"), 7);
+  assert.deepEqual(tags?.kind === "many" && [tags.usual, tags.least, tags.most], [["x"], 0, 2]);
   assert.deepEqual(plan?.kind === "one" && plan.choices, [
     { value: "a", label: "Small" },
     { value: "b", label: "Large" },
@@ -98,6 +112,8 @@ Deno.test("a form that nobody could fill in is not put to anybody", () => {
   assert.equal(form({ deep: { type: "object", properties: {} } }), undefined);
   assert.equal(form({ list: { type: "array", items: { type: "string" } } }), undefined);
   assert.equal(form({ odd: "string" }), undefined);
+  assert.equal(form({ number: { type: "integer", enum: [1, 2] } }), undefined);
+  assert.equal(form({ long: { type: "string", enum: Array.from({ length: 201 }, (_, i) => `v${i}`) } }), undefined);
   assert.equal(
     form(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`f${i}`, { type: "string" }]))),
     undefined,

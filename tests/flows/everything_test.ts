@@ -123,6 +123,9 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   }]);
   const times = async () => (await Deno.readTextFile(file)).split("\n").filter((line) => line === "begin").length;
   assert.equal(await times(), 1);
+  const inVain = await mute.call("resume_workflow", { workflow_id: begun.workflow_id, action: "continue" });
+  assert.equal(JSON.parse(textOf(inVain)).pending.reason, "question");
+  assert.equal(await times(), 1);
   await using asking = await connectClient(home, { capabilities: CAPABILITIES });
   const resumed = asking.call("resume_workflow", { workflow_id: begun.workflow_id, action: "continue" });
   const question = () => asking.others.find(({ method }) => method === "elicitation/create");
@@ -136,9 +139,32 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
     textOf(await mute.call("run_workflow", { tasks: [{ id: "q", tool: "kit:ask", arguments: {} }] })),
   );
   assert.deepEqual([paused.status, paused.pending.reason], ["paused", "question"]);
+  // Some clients know forms only, some pages only.
+  await using forms = await connectClient(home, { capabilities: { elicitation: {} } });
+  assert.equal(JSON.parse(textOf(await forms.use("kit:visit"))).pending.reason, "question");
+  assert.equal(JSON.parse(textOf(await forms.use("kit:gate"))).pending.reason, "question");
+  await using pages = await connectClient(home, { era: "modern", capabilities: { elicitation: { url: {} } } });
+  assert.equal(JSON.parse(textOf(await pages.use("kit:ask"))).pending.reason, "question");
   // Sampling is not a human's business: without a model there is an error, and roots are this folder.
   assert.match(textOf(await mute.use("kit:sample")), /No client is there that takes sampling/);
   assert.match(textOf(await mute.use("kit:roots")), new RegExp(`file://${home.dir}`));
+});
+
+Deno.test("a human may take longer to answer than a call may take", async () => {
+  await using home = await createTestHome({ servers: { kit: { ...testServer("kit"), timeout: 1_000 } } });
+  await using client = await connectClient(home, { capabilities: CAPABILITIES });
+  const workflow = () => client.call("run_workflow", { tasks: [{ id: "q", tool: "kit:ask", arguments: {} }] });
+  for (const call of [() => client.use("kit:ask"), workflow]) {
+    client.others.length = 0;
+    const calling = call();
+    const question = () => client.others.find(({ method }) => method === "elicitation/create");
+    await until("the question", () => question() !== undefined);
+    await sleep(1_800);
+    await client.send({ id: question()!.id, result: { action: "accept", content: { name: "Ada" } } });
+    assert.match(textOf(await calling), /Ada/);
+  }
+  const late = await client.use("kit:wait", { ms: 3_000 });
+  assert.match(textOf(late), /did not answer within 1 s/, "its time goes on afterwards");
 });
 
 Deno.test("a log level that was set before a server started holds for it, too", async () => {

@@ -110,3 +110,11 @@ Deno.test("pairs that fail lose rank; the graph finds neighbours and ways", () =
   assert.match(graph.dot(), /subgraph cluster_\d+ \{[^}]*"a"/);
   assert.match(buildGraph([]).dot(), /^digraph/);
 });
+
+Deno.test("how often tools are used at all outlives everything else that is remembered", () => {
+  const habits = createHabits();
+  habits.restore("any", "B", 100);
+  for (let i = 0; i < 12_000; i++) habits.restore(`tool\u001f${i}`, "C", 2);
+  habits.restore("any", "A", 1);
+  assert.deepEqual(habits.seen(["any"]), { total: 101, next: [["B", 100], ["A", 1]] });
+});

@@ -9,7 +9,7 @@ import { type ConnectEngine, type Message, openWire, type Wire } from "./wire.ts
 interface HttpSession {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly wire: Wire;
-  /** Requests that wait for their answer: a session that has some is in use, however long they take. */
+  /** Requests that wait for their answer: a session that has some is in use. */
   readonly open: Set<unknown>;
   lastUsed: number;
 }
@@ -18,6 +18,8 @@ interface HttpSession {
 const KEPT_MS = 60 * 60_000;
 const MAX_SESSIONS = 100;
 const LOOK_EVERY_MS = 60_000;
+/** A call that takes so many times as long waits for somebody who has left. */
+const LONGEST_CALL = 24;
 
 export interface LegacyOptions {
   readonly keptMs?: number;
@@ -31,7 +33,8 @@ export function createLegacyHandler(connect: ConnectEngine, options: LegacyOptio
   const sessions = new Map<string, HttpSession>();
   const looking = setInterval(() => {
     for (const { transport, open, lastUsed } of sessions.values()) {
-      if (open.size === 0 && performance.now() - lastUsed > keptMs) void transport.close();
+      const patience = open.size > 0 ? LONGEST_CALL * keptMs : keptMs;
+      if (performance.now() - lastUsed > patience) void transport.close();
     }
   }, lookEveryMs);
 

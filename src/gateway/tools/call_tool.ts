@@ -4,7 +4,8 @@ import { AgentCardsError } from "../../model/errors.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { ToolResult } from "../answer.ts";
 import type { Caller } from "../caller.ts";
-import { execute } from "../execute.ts";
+import { CALL_TIMEOUT_MS, execute, resolveTool } from "../execute.ts";
+import { toolId } from "../../model/tool.ts";
 import { parseInput } from "../input.ts";
 import { workflowAnswer } from "../workflow_answer.ts";
 import { resultOfRun } from "../workflow_media.ts";
@@ -55,17 +56,35 @@ async function waitForHuman(
   { tool, given, error }: Waiting,
   caller: Caller,
 ): Promise<ToolResult> {
-  const tasks = [{ id: "call", tool, arguments: escapeReferences(given as JsonObject) }];
+  const { id, server } = await resolved(session, tool);
+  const args = given as JsonObject;
+  const timeout_ms = session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS;
+  const tasks = [{ id: "call", tool: id, arguments: escapeReferences(args), timeout_ms }];
   const question = error.data?.question;
   // What the server has begun was called off; it is not begun again before somebody is there.
-  const asked = typeof question === "string" &&
-    { asked: `it asks: ${session.privacy?.hide(question, "agentcards") ?? question}` };
-  const view = await session.workflows.start({ tasks, options: {}, name: tool, ...asked }, {
-    session,
-    caller,
-    by: "agent",
-  });
-  return resultOfRun(await workflowAnswer(view, session));
+  const asked = typeof question === "string" && {
+    asked: {
+      reason: "question",
+      task: "call",
+      why: `it asks: ${session.privacy?.hide(question, "agentcards") ?? question}`,
+      tool: id,
+      arguments: args,
+    } as const,
+  };
+  try {
+    const request = { tasks, options: {}, name: id, ...asked };
+    const view = await session.workflows.start(request, { session, caller, by: "agent" });
+    return resultOfRun(await workflowAnswer(view, session));
+  } catch (problem) {
+    // What is no task of a workflow, a saved one for example, waits for nobody.
+    if (problem instanceof AgentCardsError && problem.code === "PLAN_INVALID") throw error;
+    throw problem;
+  }
+}
+
+async function resolved(session: WorkSession, asked: string): Promise<{ id: string; server: string }> {
+  const { server, name } = await resolveTool(session, asked);
+  return { id: toolId(server, name), server };
 }
 
 /** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */
