@@ -104,10 +104,15 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
   });
   assert.match(textOf(nested), /called by itself/);
   // One that needs an approval cannot wait as a task either, and says what it needs.
-  const guarded = { servers: { shop: testServer("shop", "--delay=1") }, policy: { approve: ["workflow:*"] } };
-  await Deno.writeTextFile(`${home.dir}/config.yaml`, JSON.stringify(guarded));
+  const configure = (policy: Record<string, unknown>) =>
+    Deno.writeTextFile(
+      `${home.dir}/config.yaml`,
+      JSON.stringify({ servers: { shop: testServer("shop", "--delay=1") }, policy }),
+    );
+  await configure({ approve: ["workflow:*"] });
   await using mute = await connectClient(home);
   assert.match(textOf(await mute.use("workflow:first-order", { customer: "ben" })), /needs a human's approval/);
+  await configure({});
 
   await home.run(["engine", "stop"]);
   assert.match(
