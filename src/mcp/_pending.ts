@@ -1,8 +1,7 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
-import type { Patience } from "./_patience.ts";
 import type { Message, StdioTransport } from "./stdio.ts";
-import { gaveUp, type Reply, type RequestOptions } from "./upstream.ts";
+import { gaveUp, type Patience, type Reply, type RequestOptions } from "./upstream.ts";
 
 interface Waiter {
   readonly method: string;

@@ -3,14 +3,15 @@ import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
-import { createPatience, type Patience } from "./_patience.ts";
 import {
   type Capabilities,
   createClient,
+  createPatience,
   createWatcher,
   type Era,
   eraOf,
   gaveUp,
+  type Patience,
   type Reply,
   type Upstream,
   type UpstreamHandlers,

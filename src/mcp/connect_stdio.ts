@@ -1,6 +1,5 @@
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { createPatience } from "./_patience.ts";
 import { createPending } from "./_pending.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
@@ -8,6 +7,7 @@ import {
   type Capabilities,
   checkedReply,
   createClient,
+  createPatience,
   createWatcher,
   type Era,
   eraOf,

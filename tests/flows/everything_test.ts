@@ -80,7 +80,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
         const id = `hang-${server}-${i}`;
         const call = { tool: `${server}:hang`, arguments: {} };
         void client.request("tools/call", { name: "call_tool", arguments: call }, id).catch(() => {});
-        await sleep(50);
+        await until("it is at the server", async () => textOf(await client.use(`${server}:hung`)) === String(i + 1));
         const sent = Date.now();
         await client.send({ method: "notifications/cancelled", params: { requestId: id } });
         const at = async () => Number(textOf(await client.use(`${server}:cancelled_at`)));

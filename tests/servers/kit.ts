@@ -9,6 +9,7 @@ const watched = new Set<string>();
 const listening = new Map<unknown, string[]>();
 let wasAtGate = false;
 let cancelledAt = 0;
+let hung = 0;
 let logLevel = "none";
 
 const object = (properties: Message = {}, required: string[] = []) => ({ type: "object", properties, required });
@@ -110,12 +111,18 @@ const tools: Record<string, Tool> = {
     description: "Waits until it is cancelled",
     inputSchema: object(),
     run: (_, { signal }) =>
-      new Promise((resolve) =>
+      new Promise((resolve) => {
+        hung++;
         signal.addEventListener("abort", () => {
           cancelledAt = Date.now();
           resolve(undefined);
-        })
-      ),
+        });
+      }),
+  },
+  hung: {
+    description: "Tells how many calls have waited until they were cancelled",
+    inputSchema: object(),
+    run: () => text(String(hung)),
   },
   cancelled_at: {
     description: "Tells when a call was last cancelled",
