@@ -55,7 +55,8 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
       send({ method: "notifications/cancelled", params: { requestId: id } }, related);
       waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
     });
-    send({ id, ...request }, related);
+    // Strict clients throw a message away that has more in it than the protocol knows.
+    send({ id, method: request.method, params: request.params }, related);
     return waiter.promise;
   }
 

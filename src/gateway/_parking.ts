@@ -116,7 +116,7 @@ export function createParking() {
       kind: "result",
       result: {
         resultType: "input_required",
-        inputRequests: { question: first.question.request },
+        inputRequests: { question: { method: first.question.request.method, params: first.question.request.params } },
         requestState: state,
       },
     };

@@ -38,13 +38,14 @@ async function answering(call: Call, tool: string, { method, answer }: { method:
     const making = call.make(tool);
     const asked = () => client.others.slice(seen).find((message) => message.method === method);
     await until(`${method} of ${tool}`, () => asked() !== undefined, QUESTION_TIMEOUT_MS);
+    assert.deepEqual(Object.keys(asked()!).toSorted(), ["id", "jsonrpc", "method", "params"]);
     await client.send({ id: asked()!.id, result: answer });
     return { question: asked()!.params as Message, result: await making };
   }
   const first = await call.make(tool);
   assert.equal(first.resultType, "input_required", JSON.stringify(first).slice(0, 300));
   const [[key, question]] = Object.entries(first.inputRequests!) as [[string, Message]];
-  assert.equal(question.method, method);
+  assert.deepEqual([question.method, Object.keys(question).toSorted()], [method, ["method", "params"]]);
   const _retry = { inputResponses: { [key]: answer }, requestState: first.requestState };
   return { question: question.params as Message, result: await call.make(tool, {}, { _retry }) };
 }
