@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type Field, fieldsOf } from "../../src/cli/question_fields.ts";
 import { connectClient } from "../fixtures/client.ts";
-import { createTestHome, testServer } from "../fixtures/gateway.ts";
+import { createTestHome, sleep, testServer } from "../fixtures/gateway.ts";
 import { atTerminal } from "../fixtures/terminal.ts";
-import { run } from "../fixtures/workflow.ts";
+import { read, run } from "../fixtures/workflow.ts";
 
 const CONFIG = { servers: { kit: testServer("kit"), modern: testServer("kit", "--modern", "--name=modern") } };
 const [ENTER, DOWN] = ["\r", "\x1b[B"];
@@ -44,6 +44,20 @@ Deno.test("a run that waits for an answer gets it at the terminal, and where nob
   assert.match(later.plain, /answer it: +agentcards runs resume/);
   const answers = [[/Answer it\?/, ENTER], [/◆ {2}name/, `Ada${ENTER}`]] as const;
   const { code, plain } = await atTerminal(home, ["runs", "resume", id], { answers });
+  assert.equal(code, 0, plain);
+  assert.match(plain, /Ada[^]*✓ completed/);
+});
+
+Deno.test("a call that waits is answered at the terminal, by somebody who takes longer than a call may", async () => {
+  await using home = await createTestHome({ servers: { kit: { ...testServer("kit"), timeout: 1_000 } } });
+  await using client = await connectClient(home);
+  const waiting = read(await client.use("kit:ask"));
+  const slowly = async () => {
+    await sleep(1_800);
+    return `Ada${ENTER}`;
+  };
+  const answers = [[/Answer it\?/, ENTER], [/◆ {2}name/, slowly]] as const;
+  const { code, plain } = await atTerminal(home, ["runs", "resume", waiting.workflow_id], { answers });
   assert.equal(code, 0, plain);
   assert.match(plain, /Ada[^]*✓ completed/);
 });

@@ -58,8 +58,9 @@ async function waitForHuman(
 ): Promise<ToolResult> {
   const { id, server } = await resolved(session, tool);
   const args = given as JsonObject;
-  const timeout_ms = session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS;
-  const tasks = [{ id: "call", tool: id, arguments: escapeReferences(args), timeout_ms }];
+  // As long as it would have had; a task's own time is shorter.
+  const time = session.config.servers[server]?.timeout === undefined && { timeout_ms: CALL_TIMEOUT_MS };
+  const tasks = [{ id: "call", tool: id, arguments: escapeReferences(args), ...time }];
   const question = error.data?.question;
   // What the server has begun was called off; it is not begun again before somebody is there.
   const asked = typeof question === "string" && {
