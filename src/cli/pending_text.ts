@@ -70,8 +70,7 @@ function commandsFor(id: string, reason: string, tasks: readonly string[]): stri
     for (const task of tasks.slice(0, SHOWN_CALLS)) {
       rows.push(["decide", `agentcards runs resolve ${id} --task ${sanitise(task)} --outcome done|retry|skip`]);
     }
-  } else if (reason === "question") rows.push(["answer it", `agentcards runs resume ${id}`]);
-  else rows.push(["go on", `agentcards runs resume ${id}`]);
+  } else rows.push([reason === "question" ? "answer it" : "go on", `agentcards runs resume ${id}`]);
   rows.push(["give up", `agentcards runs abort ${id}`]);
   const width = Math.max(...rows.map(([what]) => what.length));
   return rows.map(([what, how]) => `  ${`${what}:`.padEnd(width + 1)} ${how}`);

@@ -13,14 +13,14 @@ const SHOWN_CHARACTERS = 4_000;
 const NOTHING = -1;
 
 /** Takes what a server asks while a command waits for it, where a human sits at a terminal. `clear` makes room for it. */
-export function questionTaker(terminal: Terminal, clear?: () => Disposable): TakeQuestion | undefined {
+export function questionTaker(terminal: Terminal, clear: () => Disposable): TakeQuestion | undefined {
   if (!canAskHere()) return undefined;
   let turn: Promise<unknown> = Promise.resolve();
   // Two questions at once would write over each other.
   return (request, signal) => {
     const answer = turn.then(async (): Promise<Answer> => {
       if (signal.aborted) return undefined;
-      using _room = clear?.();
+      using _room = clear();
       return await putQuestion(request, { terminal, prompts: await promptsUntil(signal) });
     });
     turn = answer.catch(() => {});

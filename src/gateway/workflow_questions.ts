@@ -116,8 +116,7 @@ export function createQuestions(
         log: (said) => [...watchers].findLast((watcher) => watcher.log)?.log?.(said),
         ask: async (request, until) => {
           try {
-            const from = { ...request, from: server };
-            return await put((putTo) => putTo(from, AbortSignal.any([until, call.signal])), call.signal);
+            return await put((putTo) => putTo(request, AbortSignal.any([until, call.signal])), call.signal);
           } catch {
             return await ask(server, request, until);
           }

@@ -56,7 +56,8 @@ async function waitForHuman(
   { tool, given, error }: Waiting,
   caller: Caller,
 ): Promise<ToolResult> {
-  const { id, server } = await resolved(session, tool);
+  const { server, name } = await resolveTool(session, tool);
+  const id = toolId(server, name);
   const args = given as JsonObject;
   // As long as it would have had; a task's own time is shorter.
   const time = session.config.servers[server]?.timeout === undefined && { timeout_ms: CALL_TIMEOUT_MS };
@@ -81,11 +82,6 @@ async function waitForHuman(
     if (problem instanceof AgentCardsError && problem.code === "PLAN_INVALID") throw error;
     throw problem;
   }
-}
-
-async function resolved(session: WorkSession, asked: string): Promise<{ id: string; server: string }> {
-  const { server, name } = await resolveTool(session, asked);
-  return { id: toolId(server, name), server };
 }
 
 /** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */
