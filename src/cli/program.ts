@@ -126,14 +126,6 @@ function createProgram(done: (code: number) => void): Command {
       done(await graph([tool, to], options, terminal));
     });
 
-  program.command("speculation")
-    .description("tell what calls made before they were asked for gained and cost")
-    .option("--json", "print one JSON object")
-    .action(async (options) => {
-      const { speculation } = await load<typeof import("./speculation.ts")>("./speculation.ts");
-      done(await speculation(options, terminal));
-    });
-
   program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
     .description("call one tool")
     .option("--json", "print the whole result")

@@ -1,10 +1,8 @@
 import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
-import type { SpeculationReport } from "../gateway/learning_control.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../gateway/control_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
-import { percent } from "./speculation.ts";
 import { table } from "./table.ts";
 import { bytes, duration, painter, type Terminal } from "./terminal.ts";
 
@@ -68,7 +66,6 @@ function render(report: EngineReport, view: View): string {
     ["sandbox", `level ${report.sandbox.level} (${report.sandbox.why})`],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
-    ...report.speculation ? [["ahead", aheadText(report.speculation)]] : [],
     ["plans", plansText(report.suggestions)],
     ["search", report.search ? searchText(report.search) : "not usable"],
   ];
@@ -139,15 +136,6 @@ function notesOf({ name, dropped, repaired }: ServerReport): string[] {
     ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
     ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
   ];
-}
-
-function aheadText({ enabled, made, precision, hit_rate, waste, saved_ms }: SpeculationReport): string {
-  if (!enabled) return "nothing is called before it is asked for (policy.speculate.enabled)";
-  if (precision === null) return `${made} calls made before they were asked for`;
-  return `${made} calls made before they were asked for: ${percent(precision)} were of use, ${
-    percent(hit_rate)
-  } of all ` +
-    `calls answered at once, ${duration(saved_ms)} saved, ${percent(waste)} wasted`;
 }
 
 function plansText({ outcomes, right, speculate_at }: EngineReport["suggestions"]): string {

@@ -11,7 +11,7 @@ import type { ControlContext, Method, Params } from "./control.ts";
 import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
-import { LEARNING_METHODS, reportOf, type SpeculationReport } from "./learning_control.ts";
+import { LEARNING_METHODS } from "./learning_control.ts";
 import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
 import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
@@ -48,7 +48,6 @@ export interface EngineReport {
   readonly pii: "off" | "tokenize";
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
-  readonly speculation: SpeculationReport | null;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
   readonly servers: readonly ServerReport[];
 }
@@ -165,9 +164,6 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     },
     runs: await countRuns(gateway),
     suggestions: await gateway.suggestions.status(),
-    speculation: failed
-      ? null
-      : reportOf((await gateway.learning.account()).counts, open.config.policy.speculate.enabled),
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),

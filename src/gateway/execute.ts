@@ -41,8 +41,6 @@ export interface ServerCall {
   readonly onSent?: () => void;
   /** Whether it is one of many that a workflow or code makes. */
   readonly isPart?: boolean;
-  /** Whether it acts, whatever its tool is called. */
-  readonly isActing?: boolean;
 }
 
 /** How long a call may take where its server's definition does not say. */
@@ -95,37 +93,15 @@ export function denied(id: string, pattern: string): AgentCardsError {
   });
 }
 
-/** Puts a call to its server, unless it was made ahead; what comes of it is noticed. */
+/** Puts a call to its server and tells the observer the reply. No call is ever answered from an earlier one. */
 export async function callServer(session: Session, call: ServerCall, caller: Caller): Promise<Reply> {
-  const { server, request, isPart = false, isActing = false } = call;
-  const ahead = session.notice.ahead(server, request, isActing);
-  const made = ahead && await Promise.race([ahead, patience(call, caller)]);
-  // What starting a server takes is not held against its tools.
-  let began = performance.now();
-  const onSent = () => {
-    began = performance.now();
-    call.onSent?.();
-  };
-  let reply = made?.reply;
-  if (reply) call.onSent?.();
+  const { server, request, isPart = false } = call;
+  let reply: Reply | undefined;
   try {
-    return reply ??= await putToServer(session, { ...call, onSent }, caller);
+    return reply = await putToServer(session, call, caller);
   } finally {
-    const ms = made?.ms ?? performance.now() - began;
-    session.notice.called({ server, request, reply, ms, isPart, isActing });
+    session.notice.called({ server, request, reply, isPart });
   }
-}
-
-/** Resolves when a caller would not wait any longer for what is under way already. */
-function patience({ timeoutMs }: ServerCall, { signal }: Caller): Promise<undefined> {
-  return new Promise((resolve) => {
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => resolve(undefined), timeoutMs / 2);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve(undefined);
-    }, { once: true });
-    if (timer !== undefined) Deno.unrefTimer(timer);
-  });
 }
 
 /** Puts a call to its server, starting it when needed; questions that come back go to whoever called. */

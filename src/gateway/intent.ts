@@ -1,12 +1,10 @@
 import type { RunOptions } from "../dag/event.ts";
-import { referencesIn } from "../dag/references.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { splitToolId, type Tool } from "../model/tool.ts";
 import { effectOf } from "../policy/effects.ts";
 import type { Caller } from "./caller.ts";
-import type { SuggestedTask } from "./suggest_plan.ts";
 import { cautiously, type Proposal } from "./suggestions.ts";
 import { workflowAnswer } from "./workflow_answer.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./workflow_input.ts";
@@ -45,11 +43,6 @@ async function runIntent(
   const answer = proposalAnswer(proposal);
   if (proposal.mode !== "speculative_execution") {
     if (proposal.tasks.length > 0) session.suggestions.offered(session, intent, proposal);
-    // Those of its calls that only read and wait for nobody may be made already.
-    session.notice.expect(
-      proposal.tasks.filter((task) => isClosed(task, proposal))
-        .map(({ tool, arguments: given }) => ({ tool, arguments: given, bound: proposal.confidence })),
-    );
     return answer;
   }
   const careful = cautiously(session.config, proposal.tasks, (id) => toolIn(session, id));
@@ -59,10 +52,6 @@ async function runIntent(
   );
   session.suggestions.offered(session, intent, proposal, view.id);
   return { ...answer, ...await workflowAnswer(view, session) };
-}
-
-function isClosed({ id, arguments: given }: SuggestedTask, { missing }: Proposal): boolean {
-  return referencesIn(given).length === 0 && !missing.some(({ task }) => task === id);
 }
 
 /** Adds what else is wanted to a run, bound to what is there already. */

@@ -1,8 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { type Experience, openExperience } from "../graphrag/experience.ts";
-import { callName, type Foreseen } from "../graphrag/foresight.ts";
+import { callName } from "../graphrag/foresight.ts";
 import { isPlainKey, leavesOf, type Remembered } from "../graphrag/recipe.ts";
-import { COUNTED_ON, isSure, LIKELY_ARGUMENTS } from "../graphrag/rule.ts";
 import { createLearningStore } from "../graphrag/store.ts";
 import { messageOf } from "../model/errors.ts";
 import { canonicalJson, isObject, type JsonObject } from "../model/json.ts";
@@ -11,7 +10,6 @@ import { terms } from "../model/words.ts";
 import { effectOf } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
-import { type AheadAccount, type AheadCalls, createAccount, createAheadCalls } from "./ahead.ts";
 import { valueOf } from "./answer.ts";
 import type { Notice, NoticedCall } from "./notice.ts";
 import type { Session } from "./session.ts";
@@ -26,7 +24,6 @@ export interface Learning {
   /** What was kept under a name. */
   state(name: string): Promise<unknown>;
   keep(name: string, value: unknown): Promise<void>;
-  account(): Promise<AheadAccount>;
   flush(): Promise<void>;
 }
 
@@ -66,11 +63,8 @@ interface Trail {
 
 export function createLearning({ database, redactor }: LearningOptions): Learning {
   const store = createLearningStore(database);
-  const account = createAccount((kept) => store.state("speculation", kept));
-  const ahead = new Set<AheadCalls>();
   const scopes = new Map<string, Promise<Experience>>();
   let states: Promise<Record<string, unknown>> | undefined;
-  let counted: Promise<AheadAccount> | undefined;
 
   const experienceOf = (session: Session): Promise<Experience> =>
     scopes.getOrInsertComputed(scopeOf(session), () => {
@@ -82,23 +76,11 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
 
   const readStates = () => states ??= store.states();
 
-  /** What calls made ahead came to, in this engine and those before it. */
-  const openAccount = () =>
-    counted ??= (async () => {
-      account.restore((await readStates()).speculation);
-      for (const { tool, ms } of await store.durations()) account.durations.getOrInsert(tool, ms);
-      return account;
-    })();
-
   function watch(session: Session): Notice {
-    const calls = createAheadCalls(session, account);
-    ahead.add(calls);
     const trail: Trail = { request: new Set(), steps: [], at: 0 };
     let waiting: NoticedCall[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isClosed = false;
-    /** Calls that act and are under way: what is read from their server meanwhile may be old already. */
-    const acting = new Map<string, number>();
     const effects = new WeakMap<Tool, boolean>();
     const soon = (work: Promise<unknown>) =>
       work.catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
@@ -109,7 +91,6 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       const noticed = waiting;
       waiting = [];
       const experience = await experienceOf(session);
-      await openAccount();
       for (const call of noticed) {
         const step = stepOf(call, redactor);
         if (!step) continue;
@@ -124,19 +105,6 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
         const old = trail.steps.length - REMEMBERED - 1;
         if (old >= 0) trail.steps[old] = { tool: trail.steps[old]!.tool, call: trail.steps[old]!.call, arguments: {} };
       }
-      // A tool that is sure to come next makes up for arguments that are not quite.
-      const [next] = experience.habits.predict(trail, 1);
-      const sure = next && isSure(next) ? next.tool : undefined;
-      make(
-        experience.foresight.foresee(trail.steps).map((one) =>
-          one.tool === sure && one.bound >= LIKELY_ARGUMENTS ? { ...one, bound: Math.max(one.bound, COUNTED_ON) } : one
-        ),
-      );
-    }
-
-    function make(foreseen: readonly Foreseen[]): void {
-      if (isClosed) return;
-      calls.make(foreseen.filter(({ tool }) => !acting.has(tool.slice(0, tool.indexOf(":")))));
     }
 
     function acts(server: string, request: Record<string, unknown>): boolean {
@@ -147,26 +115,8 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       return known;
     }
 
-    function dropAll(server: string): void {
-      for (const one of ahead) one.drop(server);
-    }
-
     return {
-      ahead(server, request, isActing) {
-        if (!isActing && !acts(server, request)) return calls.take(server, request);
-        acting.set(server, (acting.get(server) ?? 0) + 1);
-        dropAll(server);
-        return undefined;
-      },
       called(call) {
-        const { server, request } = call;
-        if (call.isActing || acts(server, request)) {
-          const left = (acting.get(server) ?? 1) - 1;
-          if (left > 0) acting.set(server, left);
-          else acting.delete(server);
-          dropAll(server);
-        }
-        account.note(toolId(server, String(request.name)), call.ms);
         if (call.isPart || isClosed || waiting.length >= MOST_AT_ONCE) return;
         waiting.push(call);
         timer ??= setTimeout(() => void soon(learn()), LATER_MS);
@@ -175,19 +125,10 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
         const said = redactor.redact(request.slice(0, LONGEST_REQUEST));
         trail.request = new Set(terms(session.privacy?.hide(said, "agentcards") ?? said));
       },
-      expect(expected) {
-        const named = expected.flatMap((one) => {
-          const call = callName(one.tool, one.arguments);
-          return call === undefined ? [] : [{ ...one, call }];
-        });
-        void soon(openAccount().then(() => make(named)));
-      },
       close() {
         isClosed = true;
         clearTimeout(timer);
         if (waiting.length > 0) void soon(learn());
-        calls.close();
-        ahead.delete(calls);
       },
     };
   }
@@ -208,11 +149,7 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       (await readStates())[name] = value;
       store.state(name, value);
     },
-    account: openAccount,
-    flush() {
-      if (counted) account.keep();
-      return store.flush();
-    },
+    flush: () => store.flush(),
   };
 }
 

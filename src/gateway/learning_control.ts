@@ -5,22 +5,10 @@ import { sketchOf } from "../dag/sketch.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId } from "../model/tool.ts";
-import type { AheadCounts } from "./ahead.ts";
 import type { Method } from "./control.ts";
 import { resolveTool } from "./execute.ts";
 import { knownTools } from "./search.ts";
 import { type Template, templateOf } from "./templates.ts";
-
-/** How calls made ahead did. */
-export interface SpeculationReport extends AheadCounts {
-  readonly enabled: boolean;
-  /** Of the calls made ahead, the share that was asked for. */
-  readonly precision: number | null;
-  /** Of all calls, the share that was answered by one made ahead. */
-  readonly hit_rate: number | null;
-  /** Of the time of all calls, the share that was for nothing. */
-  readonly waste: number | null;
-}
 
 /** What is known of one tool, or of all. */
 export interface GraphReport {
@@ -38,10 +26,6 @@ const SHOWN_PROMISES = 20;
 
 /** What the command line can ask about what was learned. */
 export const LEARNING_METHODS: readonly [string, Method][] = [
-  ["speculation", async ({ gateway, session }): Promise<SpeculationReport> => {
-    const { counts } = await gateway.learning.account();
-    return reportOf(counts, (await session).config.policy.speculate.enabled);
-  }],
   ["graph", async ({ gateway, session }, { tool, to, dot }): Promise<GraphReport> => {
     const open = await session;
     const { dependencies } = await gateway.learning.experienceOf(open);
@@ -104,16 +88,4 @@ function describedBy(plan: Template["tasks"]): string {
   return plan.map((task) => task.type === "tool" ? splitToolId(task.tool).name.replace(/[_-]/g, " ") : "code").join(
     ", then ",
   );
-}
-
-/** Counts with what they come to. */
-export function reportOf(counts: AheadCounts, enabled: boolean): SpeculationReport {
-  const share = (part: number, whole: number) => whole === 0 ? null : part / whole;
-  return {
-    ...counts,
-    enabled,
-    precision: share(counts.used, counts.used + counts.unused),
-    hit_rate: share(counts.used, counts.calls),
-    waste: share(counts.wasted_ms, counts.calls_ms + counts.wasted_ms),
-  };
 }

@@ -72,10 +72,9 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       const read: ReadValue = options.isFromCode ? codeValueOf : valueOf;
       if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args), read);
       else {
-        const isActing = book.effectOf(task) !== "read";
         const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
         const request = { name, arguments: args, ...trace && { _meta: trace } };
-        const asked = { server, request, timeoutMs, onSent, isPart: true, isActing };
+        const asked = { server, request, timeoutMs, onSent, isPart: true };
         result = await replied(task, await callServer(session, asked, call), read);
       }
     } catch (error) {

@@ -17,8 +17,6 @@ export interface LearningStore {
   load(scope: string): Promise<Learned>;
   /** What was kept under names, whatever the scope. */
   states(): Promise<Record<string, unknown>>;
-  /** How long the last calls of each tool took. */
-  durations(): Promise<readonly { readonly tool: string; readonly ms: number }[]>;
   /** One more time that something came next in a place. */
   habit(scope: string, place: string, next: string): void;
   way(scope: string, way: Way): void;
@@ -121,12 +119,6 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
         "select name, value from learned_state",
       );
       return Object.fromEntries((rows ?? []).map(({ name, value }) => [name, value]));
-    },
-    async durations() {
-      return await (await database)?.query<{ tool: string; ms: number }>(
-        `select tool, percentile_cont(0.5) within group (order by ms) as ms
-         from (select tool, ms from tool_call where ok order by id desc limit 2000) as recent group by tool`,
-      ) ?? [];
     },
     habit(scope, place, next) {
       if (changes.habits.size >= MOST_WAITING) return;

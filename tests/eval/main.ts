@@ -25,6 +25,7 @@ const NAMES = [
   "binding",
   "suggest",
   "soak",
+  "stale",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -54,6 +54,12 @@ Deno.test("eval soak: a few seconds of every kind of call, without an error", as
   assert.ok(last <= first + 10, `${first} handles became ${last}`);
 });
 
+Deno.test("eval stale: a read sees what was changed since the read before it, whoever changed it", async () => {
+  const { trials, stale, sources } = await evaluate("stale", "--trials", "24");
+  assert.deepEqual([trials, stale], [24, 0], JSON.stringify(sources));
+  assert.equal(Object.keys(sources as object).length, 12, "three stores, four ways to change them");
+});
+
 Deno.test("eval overhead prints all its figures", async () => {
   const figures = await evaluate("overhead", "--calls", "100");
   assert.equal(figures.calls, 100);
