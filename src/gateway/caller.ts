@@ -1,5 +1,3 @@
-import { basename } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Capabilities, ServerEvent, ServerRequest, WhileAsked } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
@@ -52,13 +50,20 @@ export interface ClientSide {
   tell(server: string, event: ServerEvent): void;
 }
 
-/** What a call declares to a server: what its caller can answer, and what we can answer for it. */
-export function declared({ capabilities = {}, ask }: Caller): Capabilities {
-  const { elicitation, sampling, roots = {} } = capabilities;
+/** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */
+export const AT_A_TERMINAL: Capabilities = { elicitation: { form: {}, url: {} } };
+
+/** The capabilities a call declares to its server: those of the client behind the call, and no others. */
+export function declared({ capabilities, ask }: Pick<Caller, "capabilities" | "ask">): Capabilities {
+  return capabilities ? offered(capabilities) : ask ? AT_A_TERMINAL : {};
+}
+
+/** The part of a client's capabilities that concerns servers. */
+export function offered({ elicitation, sampling, roots }: Capabilities = {}): Capabilities {
   return {
-    roots,
+    ...isObject(elicitation) && { elicitation },
     ...isObject(sampling) && { sampling },
-    ...isObject(elicitation) ? { elicitation } : ask && { elicitation: { form: {}, url: {} } },
+    ...isObject(roots) && { roots },
   };
 }
 
@@ -84,7 +89,7 @@ export function canPut(question: ServerRequest, { ask, capabilities }: Caller): 
 export async function askCaller(
   callers: ReadonlySet<Caller> | undefined,
   request: ServerRequest,
-  { signal, cwd, isCrowd, whileAsked }: Asking,
+  { signal, isCrowd, whileAsked }: Asking,
 ): Promise<Record<string, unknown>> {
   const waiting = [...callers ?? []];
   if (isCrowd && waiting.length > 1 && request.method !== "roots/list") {
@@ -92,7 +97,7 @@ export async function askCaller(
   }
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));
-    return await whileAsked(() => answerAsClient(request, client, { signal, cwd }));
+    return await whileAsked(() => answerAsClient(request, client, signal));
   }
   const askable = waiting.filter((caller) => canPut(request, caller));
   const caller = askable.findLast(({ canAsk }) => canAsk?.() !== false) ?? askable.at(-1);
@@ -107,7 +112,6 @@ export async function askCaller(
 
 interface Asking {
   readonly signal: AbortSignal;
-  readonly cwd: string;
   /** Whether many clients are behind the session. */
   readonly isCrowd: boolean;
   readonly whileAsked: WhileAsked;
@@ -146,14 +150,13 @@ export function humanNeeded(id: string, why: string, question?: string): AgentCa
   });
 }
 
-/** What is no question to a human: the client's word, or ours where the client knows nothing of it. */
+/** Carries a question that is not for a human to the client; an error where the client did not offer to answer it. */
 export async function answerAsClient(
   request: ServerRequest,
   client: Caller | undefined,
-  { signal, cwd }: { signal: AbortSignal; cwd: string },
+  signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   if (client?.request && takes(request, client.capabilities)) return await client.request(request, signal);
-  if (request.method === "roots/list") return { roots: [{ uri: pathToFileURL(cwd).href, name: basename(cwd) }] };
   throw new AgentCardsError("INPUT_INVALID", `No client is there that takes ${request.method}`);
 }
 

@@ -2,7 +2,7 @@ import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts
 import type { ServerRequest } from "../mcp/upstream.ts";
 import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
-import type { Ask } from "./caller.ts";
+import { type Ask, AT_A_TERMINAL } from "./caller.ts";
 import type { Channel } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import { METHODS } from "./control_methods.ts";
@@ -92,6 +92,11 @@ function createQuestions() {
   };
 }
 
+async function offerTerminal(session: ControlContext["session"]): Promise<void> {
+  const open = await session.catch(() => undefined);
+  if (open) open.client = { ...open.client, capabilities: AT_A_TERMINAL };
+}
+
 async function answer(
   wire: Channel,
   { id, method, params, asks }: Record<string, unknown>,
@@ -102,6 +107,8 @@ async function answer(
     const run = METHODS.get(String(method));
     if (!run) throw new TypeError(`There is no control method "${method}"`);
     const ask: Ask = (request, signal) => questions.put(send, request, AbortSignal.any([signal, context.signal]));
+    // Before any server is started for this command: it is told what the person at the terminal can answer.
+    if (asks === true) await offerTerminal(context.session);
     const result = await run(
       { ...context, ...asks === true && { ask }, progress: (value) => send({ progress: value }) },
       isObject(params) ? params : {},

@@ -30,7 +30,6 @@ export interface Repeat {
  * what was declared to it.
  */
 export async function settleQuestions(first: Reply, caller: Caller, repeat: Repeat): Promise<Reply> {
-  const { cwd } = repeat.session;
   if (first.kind === "error") return await settlePages(first, caller, repeat);
   let reply: Reply = first;
   for (let round = 0; reply.kind === "result" && isQuestion(reply); round++) {
@@ -67,7 +66,7 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
     for (const [key, question] of questions) {
       inputResponses[key] = question.method === "elicitation/create"
         ? await caller.ask!(question, caller.signal)
-        : await answerAsClient(question, caller, { signal: caller.signal, cwd });
+        : await answerAsClient(question, caller, caller.signal);
     }
     reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }

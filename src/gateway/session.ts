@@ -9,7 +9,6 @@ import { readLists } from "../mcp/discover.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
 import {
-  CAPABILITIES,
   type ServerEvent,
   type ServerRequest,
   type Upstream,
@@ -22,7 +21,7 @@ import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
-import { askCaller, type Caller, type ClientSide } from "./caller.ts";
+import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
 import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
 import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
@@ -228,11 +227,11 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const resolved = resolve(entry);
     shared.redactor.add(resolved.secrets);
     const era = (await shared.catalogues.find(entry))?.era;
-    const { sampling } = session.client.capabilities ?? {};
     const options = {
       version: VERSION,
-      // One that others use too must not count on what only this client can do.
-      capabilities: sampling && !entry.shared ? { ...CAPABILITIES, sampling } : CAPABILITIES,
+      // A server of the older protocol hears this once: one that several clients use can count on none of them. A
+      // stateless server hears with each call what the client behind it can do.
+      capabilities: entry.shared || session.client.isCrowd ? {} : offered(session.client.capabilities),
       maxFrameBytes: config.limits.frame_bytes,
       startTimeoutMs: entry.start_timeout ?? session.startTimeoutMs,
       signal: events.signal,
@@ -274,11 +273,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const isHidden = privacy && request.method === "sampling/createMessage";
     const params = isHidden ? privacy.hide(request.params, server) : request.params;
     const isCrowd = session.client.isCrowd === true;
-    const answer = await askCaller(callers, { ...request, params, from: server }, {
-      ...how,
-      cwd: context.cwd,
-      isCrowd,
-    });
+    const answer = await askCaller(callers, { ...request, params, from: server }, { ...how, isCrowd });
     return isHidden ? await privacy.restore(answer, server) : answer;
   }
 

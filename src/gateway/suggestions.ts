@@ -161,9 +161,12 @@ export function cautiously(
   tasks: readonly SuggestedTask[],
   toolOf: (id: string) => Tool | undefined,
 ): { readonly tasks: readonly JsonObject[]; readonly options: RunOptions } {
+  let spent = 0;
   const careful = tasks.map((task) => {
     const tool = toolOf(task.tool);
-    const isSafe = tool !== undefined && maySpeculate(policy, tool) && costOf(policy, tool.id) === 0;
+    const cost = tool ? costOf(policy, tool.id) : 0;
+    const isSafe = tool !== undefined && maySpeculate(policy, tool) && spent + cost <= policy.speculate.cost_usd;
+    if (isSafe) spent += cost;
     return { ...task, ...!isSafe && { side_effects: true } } as unknown as JsonObject;
   });
   return { tasks: careful, options: { pause: "effects" } };

@@ -40,11 +40,11 @@ const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 export function createPorts({ run, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
   const { policy } = session.config;
   const { results, large } = session.shared;
-  const questions = createQuestions(
-    watchers,
-    session.callers,
-    (text, server) => session.privacy?.hide(text, server) ?? text,
-  );
+  const questions = createQuestions(watchers, {
+    callers: session.callers,
+    client: () => session.client,
+    clean: (text, server) => session.privacy?.hide(text, server) ?? text,
+  });
 
   const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
 
@@ -79,7 +79,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       }
     } catch (error) {
       wasGivenUp = true;
-      const question = call.unanswered();
+      const question = call.unanswered() ?? askedIn(error);
       result = question === undefined
         ? failed(task, error, { isLate: clock.signal.aborted, timeoutMs, isSent })
         : { ok: false, kind: "question", error: question };
@@ -186,6 +186,12 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       return session.privacy?.hide(values, "agentcards") ?? values;
     },
   };
+}
+
+/** The question that a stateless server answered with although it was not offered to ask. */
+function askedIn(error: unknown): string | undefined {
+  const { code, data } = toAgentCardsError(error);
+  return code === "HUMAN_NEEDED" && typeof data?.question === "string" ? `it asks: ${data.question}` : undefined;
 }
 
 type ReadValue = (result: ToolResult) => unknown;

@@ -1,12 +1,21 @@
 import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
-import { type Ask, type Caller, takes } from "./caller.ts";
+import { type Ask, type Caller, type ClientSide, declared, offered, takes } from "./caller.ts";
 
 /** One call of a run, ready to take its server's questions. */
 export interface AskingCall extends Caller {
   /** The question that made the call be given up, if one did. */
   unanswered(): string | undefined;
+}
+
+export interface QuestionOptions {
+  /** Who is waiting for a server. */
+  callers(server: string): ReadonlySet<Caller>;
+  /** The client of the session that carries the run: it counts where nobody watches the run. */
+  client(): Pick<ClientSide, "capabilities">;
+  /** Takes personal data out of a text for the agent. */
+  clean(text: string, server: string): string;
 }
 
 interface Open {
@@ -25,8 +34,7 @@ const LOOK_EVERY_MS = 50;
  */
 export function createQuestions(
   watchers: ReadonlySet<Caller>,
-  callersOf: (server: string) => ReadonlySet<Caller>,
-  clean: (text: string, server: string) => string = (text) => text,
+  { callers: callersOf, client, clean }: QuestionOptions,
 ) {
   const open = new Map<string, Set<Open>>();
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -103,7 +111,7 @@ export function createQuestions(
         canAsk,
         unanswered: () => unanswered,
         get capabilities() {
-          return together(watchers);
+          return watchers.size > 0 ? together(watchers) : offered(client().capabilities);
         },
         request: async (request, until) => {
           const client = [...watchers].findLast((one) => one.request && takes(request, one.capabilities));
@@ -137,14 +145,9 @@ export function createQuestions(
   };
 }
 
-/** What can be answered by one or the other of those who watch; a human may come later, and so may always be asked. */
+/** The capabilities of all who watch a run together. */
 function together(watchers: ReadonlySet<Caller>): Capabilities {
-  const { sampling, roots } = Object.assign({}, ...[...watchers].map(({ capabilities }) => capabilities));
-  return {
-    elicitation: { form: {}, url: {} },
-    ...sampling !== undefined && { sampling },
-    ...roots !== undefined && { roots },
-  };
+  return Object.assign({}, ...[...watchers].map(declared));
 }
 
 /** What a promise gives; undefined when somebody without whom it cannot come about is gone first. */

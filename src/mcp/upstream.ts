@@ -84,9 +84,6 @@ export interface UpstreamHandlers {
   ): Promise<Record<string, unknown>>;
 }
 
-/** The questions we are ready to carry, whoever the client is: a human may be at a terminal, and a folder is always known. */
-export const CAPABILITIES: Capabilities = { elicitation: { form: {}, url: {} }, roots: { listChanged: true } };
-
 export const QUESTIONS: ReadonlySet<string> = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);
 
 const EVENTS: Readonly<Record<string, ListName | Exclude<ServerEvent["kind"], "list_changed">>> = {

@@ -1,6 +1,6 @@
 // The protocol's own reference server through our meta-tool: nothing of what it does is lost.
 import assert from "node:assert/strict";
-import { connectClient, type Era, type Message, textOf } from "../fixtures/client.ts";
+import { connectClient, type Era, type Message, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, npmServer, sleep, testServer, until } from "../fixtures/gateway.ts";
 
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
@@ -145,9 +145,60 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.equal(JSON.parse(textOf(await forms.use("kit:gate"))).pending.reason, "question");
   await using pages = await connectClient(home, { era: "modern", capabilities: { elicitation: { url: {} } } });
   assert.equal(JSON.parse(textOf(await pages.use("kit:ask"))).pending.reason, "question");
-  // Sampling is not a human's business: without a model there is an error, and roots are this folder.
+  // Neither sampling nor roots are a human's business: a client that has none gives none.
   assert.match(textOf(await mute.use("kit:sample")), /No client is there that takes sampling/);
-  assert.match(textOf(await mute.use("kit:roots")), new RegExp(`file://${home.dir}`));
+  assert.match(textOf(await mute.use("kit:roots")), /No client is there that takes roots/);
+});
+
+for (const server of ["legacy", "modern"] as const) {
+  Deno.test(`a ${server} server is told the capabilities of the client behind the call, and no others`, async () => {
+    const args = server === "modern" ? ["--modern"] : [];
+    await using home = await createTestHome({
+      servers: { kit: testServer("kit", ...args), all: { ...testServer("kit", ...args), shared: true } },
+    });
+    const told = async (client: RawClient, by: string, name = "kit") => {
+      const result = by === "call_tool"
+        ? await client.use(`${name}:told`)
+        : by === "run_workflow"
+        ? await client.call("run_workflow", { tasks: [{ id: "told", tool: `${name}:told` }] })
+        : await client.call("execute_code", { code: `return await ${name}.told({})` });
+      const value = JSON.parse(textOf(result));
+      return Object.keys(by === "call_tool" ? value : by === "run_workflow" ? value.results.told : value.result).sort();
+    };
+    for (const era of ["legacy", "modern"] as const) {
+      for (const capabilities of [{}, { roots: {} }, { sampling: {} }, { elicitation: {} }, CAPABILITIES]) {
+        await using client = await connectClient(home, { era, capabilities });
+        const expected = Object.keys(capabilities).sort();
+        for (const by of ["call_tool", "run_workflow", "execute_code"]) {
+          assert.deepEqual(await told(client, by), expected, `${era} client, ${by}`);
+        }
+        // A process that several clients use hears once what its client can do: nothing that only one of them can.
+        assert.deepEqual(await told(client, "call_tool", "all"), server === "modern" ? expected : []);
+      }
+    }
+    const typed = JSON.parse((await home.run(["call", "kit:told", "--json"])).stdout);
+    assert.deepEqual(JSON.parse(typed.content[0].text), {}, "a command without a terminal can ask nobody");
+  });
+}
+
+Deno.test("a filesystem server keeps its configured folders where the client has no roots", async () => {
+  await using home = await createTestHome((dir) => ({
+    servers: { files: npmServer("filesystem", `${dir}/documents`) },
+  }));
+  await Deno.mkdir(`${home.dir}/documents`);
+  await Deno.mkdir(`${home.dir}/elsewhere`);
+  await Deno.writeTextFile(`${home.dir}/elsewhere/secret.txt`, "not for this server");
+  await using client = await connectClient(home, { cwd: `${home.dir}/elsewhere` });
+  const allowed = async () => textOf(await client.use("files:list_allowed_directories"));
+  await allowed();
+  // A server that was told of roots asks for them a moment after it has started.
+  await sleep(1_500);
+  assert.match(await allowed(), /documents/);
+  assert.doesNotMatch(await allowed(), /elsewhere/);
+  const read = await client.use("files:read_text_file", { path: `${home.dir}/elsewhere/secret.txt` });
+  assert.equal(read.isError, true);
+  const typed = await home.run(["call", "files:list_allowed_directories"], { cwd: `${home.dir}/elsewhere` });
+  assert.match(typed.stdout, /documents/);
 });
 
 Deno.test("a human may take longer to answer than a call may take", async () => {

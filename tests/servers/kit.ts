@@ -11,6 +11,7 @@ let wasAtGate = false;
 let cancelledAt = 0;
 let hung = 0;
 let logLevel = "none";
+let toldCapabilities: unknown = {};
 
 const object = (properties: Message = {}, required: string[] = []) => ({ type: "object", properties, required });
 const string = { type: "string" };
@@ -212,6 +213,12 @@ const tools: Record<string, Tool> = {
       return text("logged");
     },
   },
+  told: {
+    description: "Tells which capabilities it was told its client has",
+    inputSchema: object(),
+    run: (_, { meta }) =>
+      text(JSON.stringify(isModern ? meta["io.modelcontextprotocol/clientCapabilities"] ?? {} : toldCapabilities)),
+  },
   level: { description: "Tells the log level it was set to", inputSchema: object(), run: () => text(logLevel) },
   odd_progress: {
     description: "Says nonsense about its progress",
@@ -405,7 +412,10 @@ await serve({
       },
     }
     : {
-      initialize: (params: Message) => initialize(params, capabilities),
+      initialize(params: Message) {
+        toldCapabilities = params.capabilities;
+        return initialize(params, capabilities);
+      },
       ping: () => ({}),
       "logging/setLevel": ({ level }: Message) => (logLevel = String(level), {}),
     },
