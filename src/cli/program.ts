@@ -7,7 +7,7 @@ import { thisTerminal } from "./terminal.ts";
 const WRONG_USAGE = 2;
 
 const RUN_ID = "its id, or how the id begins";
-const RUN_CODES = "\nExit code: 0 completed, 1 failed or aborted, 3 paused.";
+const RUN_CODES = "\nExit code: 0 completed, 1 failed, partly failed or aborted, 3 paused.";
 const RUN_HELP = `
 For example:
   tasks:
@@ -167,8 +167,16 @@ function createProgram(done: (code: number) => void): Command {
       const { resumeRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
       done(await resumeRun(id, { ...options, terminal }));
     });
+  runs.command("retry").argument("<run>", RUN_ID).argument("[tasks...]", "these only")
+    .description("run again what failed in a run; what has succeeded is kept")
+    .option("--json", "print the answer as one JSON object")
+    .addHelpText("after", RUN_CODES)
+    .action(async (id, tasks, options) => {
+      const { retryRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      done(await retryRun(id, tasks, { ...options, terminal }));
+    });
   runs.command("abort").argument("<run>", RUN_ID)
-    .description("give a run up")
+    .description("abort a run")
     .option("--json", "print the answer as one JSON object")
     .action(async (id, options) => {
       const { abortRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");

@@ -24,7 +24,7 @@ export interface RunAnswer {
 
 /** The exit code that tells how a run came out. */
 export function exitCodeOf({ status }: Pick<RunAnswer, "status">): number {
-  return status === "completed" ? 0 : status === "failed" || status === "aborted" ? 1 : 3;
+  return status === "completed" ? 0 : status === "running" || status === "paused" ? 3 : 1;
 }
 
 const SHOWN_RESULTS = 20;
@@ -53,6 +53,7 @@ export function printAnswer(answer: RunAnswer, terminal: Terminal): void {
   if (wrong.length > SHOWN_ERRORS) terminal.out(`… and ${wrong.length - SHOWN_ERRORS} more tasks went wrong\n`);
   if (results.length + wrong.length > 0) terminal.out("\n");
   terminal.out(marked(markOf(answer.status, terminal), summaryOf(answer), terminal));
+  if (exitCodeOf(answer) === 1) terminal.out(`  run again what failed: agentcards runs retry ${answer.workflow_id}\n`);
   if (answer.pending) {
     terminal.out(pendingLines(answer.workflow_id, answer.pending).map((line) => `${line}\n`).join(""));
   }

@@ -57,6 +57,7 @@ export function spansOf(events: readonly RunEvent[], now: number): RunSpans {
         close(event.task, "failed", at);
         break;
       case "paused":
+      case "finished":
         restsSince = at;
         break;
       case "resumed": {

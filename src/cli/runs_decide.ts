@@ -9,6 +9,11 @@ export function resumeRun(given: string, options: CarryOptions): Promise<number>
   return decide(given, { action: "continue" }, options);
 }
 
+/** `agentcards runs retry ID [TASK...]` */
+export function retryRun(given: string, tasks: readonly string[], options: CarryOptions): Promise<number> {
+  return decide(given, { action: "retry", ...tasks.length > 0 && { tasks } }, options);
+}
+
 /** `agentcards runs abort ID`; what was asked for is done once the run is given up. */
 export async function abortRun(given: string, options: CarryOptions): Promise<number> {
   await decide(given, { action: "abort" }, options);

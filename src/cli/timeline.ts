@@ -1,4 +1,4 @@
-import type { RunEvent } from "../dag/event.ts";
+import type { Decision, RunEvent } from "../dag/event.ts";
 import type { RunDetails, TaskReport } from "../gateway/workflow_control.ts";
 import { oneLine } from "../model/text.ts";
 import { type RunSpans, type Span, spansOf } from "./run_spans.ts";
@@ -122,17 +122,31 @@ function wordsFor(event: RunEvent): string | undefined {
       return `went on${event.why === "after a restart" ? ` ${event.why}` : ""}`;
     case "command": {
       const { decision, by } = event;
-      const what = decision.action === "inject"
-        ? `added ${decision.tasks} tasks`
-        : decision.action === "resolve"
-        ? `resolved ${decision.task}: ${decision.outcome}`
-        : "task" in decision
-        ? `${decision.action === "approve" ? "approved" : "rejected"} ${decision.task}`
-        : decision.action === "abort"
-        ? "gave the run up"
-        : "said to go on";
-      return `${by === "human" ? "a human" : "the agent"} ${what}`;
+      return `${by === "human" ? "a human" : "the agent"} ${decisionWords(decision)}`;
     }
+  }
+}
+
+function decisionWords(decision: Decision): string {
+  switch (decision.action) {
+    case "inject":
+      return `added ${decision.tasks} tasks`;
+    case "retry":
+      return `ran again: ${decision.reset.join(", ")}`;
+    case "replace":
+      return `replaced ${decision.tasks.join(", ")}`;
+    case "remove":
+      return `removed ${decision.ids.join(", ")}`;
+    case "resolve":
+      return `resolved ${decision.task}: ${decision.outcome}`;
+    case "approve":
+      return `approved ${decision.task}`;
+    case "reject":
+      return `rejected ${decision.task}`;
+    case "abort":
+      return "aborted the run";
+    case "continue":
+      return "continued";
   }
 }
 

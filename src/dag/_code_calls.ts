@@ -95,7 +95,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
       const goOn = how.pause();
       const signal = AbortSignal.any([how.signal, controller.signal]);
       // One at a time: a human who sees many questions reads none.
-      const turn = asking.then(() => gate({ ...node, task: tool, effect }, args, signal));
+      const turn = asking.then(() => gate({ ...node, task: tool, effect }, args, signal, key));
       asking = turn.catch(() => {});
       const word = await turn.finally(goOn);
       if (word.kind === "refused") return refuse(made, word.error);
@@ -145,6 +145,11 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
         held.set(node.id, { reason: "question", task: node.id, tool: tool.tool, arguments: args, why: result.error });
         giveUp("held", result.error);
+        return await silence(how);
+      }
+      if (result.kind === "lost" && isActing && isSent) {
+        // It may have happened: the code does not go on before somebody says whether it has.
+        giveUp("in_doubt", result.error);
         return await silence(how);
       }
       if (!signal.aborted) return answer(number, 0, { kind: "error", error: result.error });

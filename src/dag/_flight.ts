@@ -31,6 +31,8 @@ export interface CodeStart {
 export interface Ended {
   readonly attempt: number;
   readonly ms: number;
+  /** Milliseconds of `ms` before the call went out. */
+  readonly startMs: number;
   readonly result: TaskResult;
   readonly flight: Flight;
   readonly input: JsonObject;

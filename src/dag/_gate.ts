@@ -5,6 +5,7 @@ import type { Node } from "./_nodes.ts";
 import type { Held } from "./pending.ts";
 import type { RunPorts } from "./run_port.ts";
 import type { Approval, RunState } from "./run_state.ts";
+import { releaseOf } from "./state.ts";
 
 export interface GateOptions {
   readonly state: RunState;
@@ -39,11 +40,14 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
     return { kind: "go", approval: hash };
   }
 
-  return async (node: Node, args: JsonObject, signal: AbortSignal): Promise<GateWord> => {
+  /** `key`: of a call that code makes. Code itself does nothing to the world: what it calls comes here by itself. */
+  return async (node: Node, args: JsonObject, signal: AbortSignal, key?: string): Promise<GateWord> => {
     const { id, task } = node;
     const call = task.type === "tool" ? { task: id, tool: task.tool, arguments: args } : { task: id, code: task.code };
-    if (state.options.pause === "effects" && node.effect === "effectful" && !state.released.has(id)) {
-      return keep({ ...call, reason: "effects", why: "what comes next acts on the world" });
+    const isActing = task.type === "tool" && node.effect === "effectful";
+    const about = { ...call, ...key !== undefined && { key } };
+    if (state.options.pause === "effects" && isActing && !state.released.has(releaseOf(about))) {
+      return keep({ ...about, reason: "effects", why: "what comes next acts on the world" });
     }
     const needed = task.type === "tool" ? await ports.approvalFor(task, args) : undefined;
     if (!needed) return { kind: "go" };

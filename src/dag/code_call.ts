@@ -46,8 +46,35 @@ export function effectsOf(calls: ReadonlyMap<number, CodeCall> | undefined): Cod
   return [...calls?.values() ?? []].filter(({ effect }) => effect === "effectful");
 }
 
+const SHOWN_EFFECTS = 10;
+
+/** Says which calls of code that failed have acted: whoever repairs it must know. */
+export function actedBefore(calls: ReadonlyMap<number, CodeCall> | undefined): string {
+  return describeEffects(effectsOf(calls).filter(({ answer }) => answer?.kind === "output").map(({ tool }) => tool));
+}
+
+/** The sentence about tools that code has called with effect; nothing where there are none. */
+export function describeEffects(tools: readonly string[]): string {
+  if (tools.length === 0) return "";
+  const counted = [...Map.groupBy(tools, (tool) => tool)].map(([tool, { length }]) =>
+    length > 1 ? `${tool} (${length} times)` : tool
+  );
+  const more = counted.length > SHOWN_EFFECTS ? ` and ${counted.length - SHOWN_EFFECTS} more tools` : "";
+  return ` It had acted before: ${counted.slice(0, SHOWN_EFFECTS).join(", ")}${more}.`;
+}
+
 export function hasActed(calls: ReadonlyMap<number, CodeCall> | undefined): boolean {
   return effectsOf(calls).length > 0;
+}
+
+/**
+ * The calls up to the last one that acted and was answered with a value. Failures before it were dealt with by the code,
+ * since it went on; what came after it may be what made the code fail, and is made anew.
+ */
+export function upToLastEffect(calls: ReadonlyMap<number, CodeCall>): ReadonlyMap<number, CodeCall> {
+  const last = effectsOf(calls).filter(({ answer }) => answer?.kind === "output")
+    .reduce((most, { made }) => Math.max(most, made), -1);
+  return new Map([...calls].filter(([, { made }]) => made <= last));
 }
 
 /** What may or may not have happened. */

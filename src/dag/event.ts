@@ -5,8 +5,16 @@ import type { Task } from "./task.ts";
 /** How a task ended. */
 export type TaskStatus = "success" | "error" | "failed_safe" | "skipped" | "in_doubt";
 
+/** How a run ended: `partial` where some of its ends succeeded and others did not. */
+export type EndStatus = "completed" | "partial" | "failed" | "aborted";
+
 /** How a run as a whole stands. */
-export type RunStatus = "running" | "paused" | "completed" | "failed" | "aborted";
+export type RunStatus = "running" | "paused" | EndStatus;
+
+/** True for a run that came to an end, whatever the end. */
+export function isOver({ status }: { readonly status: RunStatus }): boolean {
+  return status !== "running" && status !== "paused";
+}
 
 /** How a run is to go, as its starter asked for it. */
 export interface RunOptions {
@@ -23,6 +31,8 @@ export interface WaitingCall {
   readonly tool?: string;
   readonly arguments?: JsonObject;
   readonly code?: string;
+  /** The key of a call that code makes: a decision is about that one call. */
+  readonly key?: string;
 }
 
 export type PauseReason = "layer" | "effects" | "after" | "approval" | "in_doubt" | "question" | "waiting";
@@ -50,6 +60,11 @@ export type Decision =
   | { readonly action: "approve"; readonly task: string; readonly hash: string; readonly expires: number }
   | { readonly action: "reject"; readonly task: string; readonly hash: string }
   | { readonly action: "inject"; readonly tasks: number }
+  /** These tasks are run again: those that were named, and what was skipped because of them. */
+  | { readonly action: "retry"; readonly reset: readonly string[] }
+  /** These tasks get another definition; `reset` as above. */
+  | { readonly action: "replace"; readonly tasks: readonly string[]; readonly reset: readonly string[] }
+  | { readonly action: "remove"; readonly ids: readonly string[] }
   | { readonly action: "resolve"; readonly task: string; readonly outcome: "done" | "retry" | "skip" };
 
 export type DecidedBy = "agent" | "human";
@@ -103,6 +118,8 @@ export type Happening =
     readonly task: string;
     readonly attempt: number;
     readonly ms: number;
+    /** Milliseconds of `ms` that passed before the call went out, while its server started. */
+    readonly start_ms?: number;
     readonly bytes: number;
     readonly output: Output;
     /** What code leaves for the rest of the run. */
@@ -113,11 +130,18 @@ export type Happening =
     readonly task: string;
     readonly attempt: number;
     readonly ms: number;
+    readonly start_ms?: number;
     readonly error: string;
     /** `again`: this attempt only; another one follows. */
     readonly status: "error" | "failed_safe" | "again";
   }
-  | { readonly kind: "skipped"; readonly task: string; readonly why: string }
+  | {
+    readonly kind: "skipped";
+    readonly task: string;
+    readonly why: string;
+    /** Who decided so; nobody where something else was the reason. */
+    readonly by?: DecidedBy;
+  }
   | {
     readonly kind: "in_doubt";
     readonly task: string;
@@ -130,7 +154,7 @@ export type Happening =
   | { readonly kind: "paused"; readonly pending: Pending }
   | { readonly kind: "resumed"; readonly why: string }
   | { readonly kind: "command"; readonly by: DecidedBy; readonly decision: Decision }
-  | { readonly kind: "finished"; readonly status: "completed" | "failed" | "aborted"; readonly error?: string };
+  | { readonly kind: "finished"; readonly status: EndStatus; readonly error?: string };
 
 /** A happening with its place and its time. */
 export type RunEvent = Happening & { readonly seq: number; readonly at: number };

@@ -52,7 +52,10 @@ export interface Writer {
 
 export interface Journal {
   begin(head: RunHead): Writer;
-  /** Takes a run that rests, or whose runner is gone, with the first rows to write; undefined when somebody was faster. */
+  /**
+   * Takes a run that rests, that failed or was aborted, or whose runner is gone, with the first rows to write; undefined
+   * when somebody was faster.
+   */
   take(
     row: Pick<RunRow, "id" | "epoch">,
     first: readonly RunEvent[],
@@ -205,7 +208,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
         `with taken as (
            update workflow_run set epoch = epoch + 1, status = 'running', summary = $5, updated_at = now(),
              lease_until = now() + $4 * interval '1 ms'
-           where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
+           where id = $1 and epoch = $2 and status <> 'completed' and (status <> 'running' or lease_until < now())
            returning id, epoch
          ), written as (
            insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
@@ -258,7 +261,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
     async prune({ ageMs, count }) {
       const gone = await (await ready()).query(
         `with gone as (
-           delete from workflow_run where status in ('completed', 'failed', 'aborted') and (
+           delete from workflow_run where status in ('completed', 'partial', 'failed', 'aborted') and (
              updated_at < now() - $1 * interval '1 ms' or id in (
                select id from workflow_run order by created_at desc offset $2
              )) returning id

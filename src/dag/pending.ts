@@ -1,7 +1,9 @@
 import type { JsonObject } from "../model/json.ts";
 import { effectsOf, openEffects } from "./code_call.ts";
-import type { PauseReason, Pending, WaitingCall } from "./event.ts";
-import type { RunState } from "./run_state.ts";
+import type { EndStatus, PauseReason, Pending, WaitingCall } from "./event.ts";
+import type { RunState, TaskState } from "./run_state.ts";
+
+const SHOWN_TASKS = 10;
 
 /** A call that may not go out before somebody decides. */
 export interface Held extends WaitingCall {
@@ -20,9 +22,9 @@ export interface Waiting {
 }
 
 const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
-  layer: ["continue", "inject", "abort"],
-  effects: ["continue", "inject", "abort"],
-  after: ["continue", "inject", "abort"],
+  layer: ["continue", "inject", "replace", "remove", "abort"],
+  effects: ["continue", "inject", "replace", "remove", "abort"],
+  after: ["continue", "inject", "replace", "remove", "abort"],
   approval: ["approve", "reject", "abort"],
   in_doubt: ["resolve", "abort"],
   question: ["continue", "abort"],
@@ -84,15 +86,41 @@ function isEnded({ tasks }: RunState, id: string): boolean {
   return status !== undefined && status !== "waiting" && status !== "running";
 }
 
-/** How a run ended whose tasks have all ended: an error that code could work around does not count. */
-export function outcomeOf({ plan, tasks }: RunState): { status: "completed" | "failed"; error?: string } {
-  const rescued = new Set(
-    plan.filter(({ id, type }) => type === "code_execution" && tasks.get(id)?.status === "success")
-      .flatMap(({ depends_on }) => depends_on),
-  );
-  const failed = [...tasks.values()].filter(({ id, status }) => status === "error" && !rescued.has(id));
-  if (failed.length === 0) return { status: "completed" };
-  return { status: "failed", error: `${failed.map(({ id }) => id).slice(0, 10).join(", ")} failed` };
+/** The tasks that no other task waits for. */
+export function endsOf({ plan, tasks }: Pick<RunState, "plan" | "tasks">): TaskState[] {
+  const needed = new Set(plan.flatMap(({ depends_on }) => depends_on));
+  return plan.filter(({ id }) => !needed.has(id)).flatMap(({ id }) => tasks.get(id) ?? []);
+}
+
+/**
+ * How a run ended whose tasks have all ended: by its ends alone. A failure that a code task took up is no end, and one
+ * that nothing took up made its ends fail or be skipped.
+ */
+export function outcomeOf(state: RunState): { status: Exclude<EndStatus, "aborted">; error?: string } {
+  const ends = endsOf(state);
+  const missed = ends.filter(({ status }) => status !== "success");
+  if (missed.length === 0) return { status: "completed" };
+  const failures = listed(causesOf(state, missed));
+  const skipped = listed(missed.filter(({ status }) => status === "skipped"));
+  const error = [...failures ? [`${failures} failed`] : [], ...skipped ? [`${skipped} skipped`] : []].join("; ");
+  return { status: missed.length < ends.length ? "partial" : "failed", error };
+}
+
+/** The failures that ends were missed for: their own, and those that made them be skipped. */
+function causesOf({ plan, tasks }: RunState, missed: readonly TaskState[]): TaskState[] {
+  const needs = new Map(plan.map(({ id, depends_on }) => [id, depends_on]));
+  const seen = new Set(missed);
+  // Grows while it is walked.
+  for (const { id, status } of seen) {
+    if (status !== "skipped") continue;
+    for (const need of needs.get(id) ?? []) if (tasks.get(need)?.status !== "success") seen.add(tasks.get(need)!);
+  }
+  return [...tasks.values()].filter((task) => seen.has(task) && task.status !== "skipped");
+}
+
+function listed(tasks: readonly TaskState[]): string {
+  const more = tasks.length > SHOWN_TASKS ? ` and ${tasks.length - SHOWN_TASKS} more` : "";
+  return tasks.slice(0, SHOWN_TASKS).map(({ id }) => id).join(", ") + more;
 }
 
 /** What lists of runs show. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../model/json.ts";
 import { createEventStream } from "./_event_stream.ts";
 import { createCodeCalls } from "./_code_calls.ts";
 import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf } from "./_flight.ts";
-import { hasActed, openEffects } from "./code_call.ts";
+import { actedBefore, hasActed, openEffects } from "./code_call.ts";
 import { dependenciesOf, fillIn, sentArguments } from "./_inputs.ts";
 import { createGate, type GateWord } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
@@ -18,6 +18,10 @@ import type { CodeTask, Plan } from "./task.ts";
 const ABORTED = "the run was aborted";
 const RETRIES = 3;
 const RETRY_AFTER_MS = 1_000;
+/** A server that runs takes a call within less than this. */
+const LEAST_START_MS = 2;
+
+const tenths = (ms: number) => Math.round(ms * 10) / 10;
 
 /** Runs the tasks of a plan, each as soon as it can, from where its journal stands. */
 export function startRun({ fold, plan, writer, ports, caps, now = Date.now, patienceMs }: RunInput): Run {
@@ -103,7 +107,12 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     inFlight.set(node, flight);
     const { signal } = flight.controller;
     const attempt = (state.tasks.get(id)?.attempt ?? 0) + 1;
+    const onSent = () => {
+      flight.isSent = true;
+      sent ??= performance.now();
+    };
     let began = performance.now();
+    let sent: number | undefined;
     let input: JsonObject = {};
     let result: TaskResult | undefined;
     try {
@@ -130,7 +139,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
         signal.throwIfAborted();
         began = performance.now();
         result = task.type === "tool"
-          ? await ports.callTool(task, input, { ...timeOf(task), signal, onSent: () => flight.isSent = true })
+          ? await ports.callTool(task, input, { ...timeOf(task), signal, onSent })
           : await runCode(node, task, { flight, attempt, input });
       }
     } catch (error) {
@@ -139,7 +148,10 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     inFlight.delete(node);
     ready.giveBack(node);
     if (isOver) return;
-    if (result) end(node, { attempt, ms: performance.now() - began, result, flight, input });
+    if (result) {
+      const startMs = sent === undefined ? 0 : sent - began;
+      end(node, { attempt, ms: performance.now() - began, startMs, result, flight, input });
+    }
     advance();
   }
 
@@ -166,17 +178,19 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     return await calls.settled(await ports.runCode(task, { deps, context }, how));
   }
 
-  function end(node: Node, { attempt, ms, result, flight, input }: Ended): void {
+  function end(node: Node, { attempt, ms, startMs, result, flight, input }: Ended): void {
     const { id, task, effect } = node;
     const about = { task: id, attempt };
-    const took = Math.round(ms * 10) / 10;
+    const took = { ms: tenths(ms), ...startMs >= LEAST_START_MS && { start_ms: tenths(startMs) } };
     if (result.ok) {
       const { output, bytes, state: left } = result;
-      void emit({ kind: "done", ...about, ms: took, bytes, output, ...left && { state: left } });
+      void emit({ kind: "done", ...about, ...took, bytes, output, ...left && { state: left } });
       return becomeReady(settle(node));
     }
-    const failed = (status: "error" | "failed_safe" | "again") =>
-      void emit({ kind: "failed", ...about, ms: took, error: result.error, status });
+    const failed = (status: "error" | "failed_safe" | "again") => {
+      const error = status === "again" ? result.error : result.error + actedBefore(state.tasks.get(id)?.calls);
+      void emit({ kind: "failed", ...about, ...took, error, status });
+    };
     const inDoubt = (why: string) => void emit({ kind: "in_doubt", ...about, why, ...openCall(id) });
     if (stopped && flight.controller.signal.aborted) {
       const { why, kind } = stopped;
@@ -184,12 +198,12 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       if (isOpen) inDoubt(`under way when ${why}`);
       else if (isGentle(kind)) failed("again");
       else if (hasActed(state.tasks.get(id)?.calls)) {
-        void emit({ kind: "failed", ...about, ms: took, error: `its code had acted when ${why}`, status: "error" });
+        void emit({ kind: "failed", ...about, ...took, error: `its code had acted when ${why}`, status: "error" });
       } else void emit({ kind: "skipped", task: id, why });
     } else if (result.kind === "held") failed("again");
-    else if (result.kind === "in_doubt") {
+    else if (result.kind === "in_doubt" || (result.kind === "lost" && effect === "effectful" && flight.isSent)) {
+      // Nothing that waits for it is started; the other branches come to their end.
       inDoubt(result.error);
-      isToPause = true;
     } else if (result.kind === "question") {
       failed("again");
       const call = task.type === "tool" ? { tool: task.tool, arguments: input } : {};
@@ -219,11 +233,12 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       const unsettled = nodes.unsettled();
       if (stopped && !isGentle(stopped.kind)) {
         const { kind, why } = stopped;
+        const isAborted = kind === "abort";
         for (const { id } of unsettled) {
           const isOpen = ["waiting", "running"].includes(state.tasks.get(id)!.status);
           if (isOpen) void emit({ kind: "skipped", task: id, why });
         }
-        await emit({ kind: "finished", status: kind === "abort" ? "aborted" : "failed", error: why });
+        await emit({ kind: "finished", status: isAborted ? "aborted" : outcomeOf(state).status, error: why });
       } else if (unsettled.length === 0) {
         await emit({ kind: "finished", ...outcomeOf(state) });
       } else if (stopped?.kind !== "leave") {
@@ -274,16 +289,13 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
   void writer.lost.then(breakOff);
   const runTimer = options.timeout_ms === undefined ? undefined : setTimeout(
     () => stop("timeout", `the run's time of ${options.timeout_ms} ms was over`),
-    Math.max(0, options.timeout_ms - state.activeMs),
+    Math.max(0, options.timeout_ms - (state.activeMs - (state.clockFrom ?? 0))),
   );
   for (const { id } of nodes.interrupted()) {
     const { attempt } = state.tasks.get(id)!;
     void emit({ kind: "in_doubt", task: id, attempt, why: "under way when its runner stopped", ...openCall(id) });
   }
-  // Nothing is done on a ground that may not be there.
-  isToPause = [...state.tasks.values()].some(({ id, status }) =>
-    status === "in_doubt" || pauseAfter.has(id) && nodes.isSettled(id)
-  );
+  isToPause = [...pauseAfter].some(nodes.isSettled);
   // A run that stopped between the word and its end is aborted still.
   if (state.workflow.decisions.at(-1)?.decision.action === "abort") stopped = { kind: "abort", why: ABORTED };
   becomeReady(nodes.free());

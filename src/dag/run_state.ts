@@ -11,17 +11,21 @@ export interface TaskState {
   readonly attempt: number;
   readonly began?: number;
   readonly ms: number;
+  /** Milliseconds of `ms` in which its server started. */
+  readonly startMs?: number;
   readonly bytes: number;
   readonly effectful?: boolean;
   /** The arguments of a call that acts on the world, as they went out; kept until it has an end. */
   readonly sent?: JsonObject;
   readonly output?: Output;
   readonly error?: string;
-  /** What its code has called so far, by number; kept until the task has an end. */
+  /** What its code has called so far, by number; kept until the task has succeeded, or failed without having acted. */
   readonly calls?: ReadonlyMap<number, CodeCall>;
   readonly isCode?: boolean;
   /** The number of the call that may or may not have happened. */
   readonly doubt?: number;
+  /** Who decided that it is skipped. */
+  readonly skippedBy?: DecidedBy;
 }
 
 /** An approval that was given and not used yet. */
@@ -51,7 +55,7 @@ export interface RunState {
   readonly approvals: ReadonlyMap<string, Approval>;
   /** What a human did not allow, by what exactly it was. */
   readonly refused: ReadonlySet<string>;
-  /** Tasks that were let go although they act on the world, or that a pause was taken after. */
+  /** Tasks, and calls of code by task and key, that may act on the world; tasks that a pause was taken after. */
   readonly released: ReadonlySet<string>;
   readonly passed: ReadonlySet<string>;
   /** How many layers may run where a run stops after each. */
@@ -62,6 +66,8 @@ export interface RunState {
   readonly last: number;
   /** Milliseconds it really ran until it last came to rest, pauses left out. */
   readonly activeMs: number;
+  /** The `activeMs` of its last beginning: a run that is repaired has its time anew. */
+  readonly clockFrom?: number;
   /** When it last began to run; 0 while it rests. */
   readonly runningSince: number;
 }

@@ -1,6 +1,16 @@
 import type { Json, JsonObject } from "../model/json.ts";
-import type { DecidedBy, Decision, Happening, Pending, RunEvent, RunOptions, RunStatus, TaskStatus } from "./event.ts";
-import { callsAsJson, callsOf, noteCall } from "./code_call.ts";
+import {
+  type DecidedBy,
+  type Decision,
+  type Happening,
+  isOver,
+  type Pending,
+  type RunEvent,
+  type RunOptions,
+  type RunStatus,
+  type TaskStatus,
+} from "./event.ts";
+import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, upToLastEffect } from "./code_call.ts";
 import type { Approval, RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
 
@@ -32,6 +42,7 @@ interface Mutable {
   began: number;
   last: number;
   activeMs: number;
+  clockFrom?: number;
   runningSince: number;
 }
 
@@ -80,20 +91,9 @@ function reduce(state: Mutable, event: RunEvent): void {
   switch (event.kind) {
     case "planned":
       if (state.plan.length === 0) state.began = state.runningSince = at;
-      else say(`${event.tasks.length} tasks were added`);
+      else say(`tasks were planned: ${event.tasks.map(({ id }) => id).slice(0, 20).join(", ")}`);
       if (event.options) state.options = event.options;
-      for (const task of event.tasks) {
-        state.plan.push(task);
-        const isCode = task.type === "code_execution";
-        state.tasks.set(task.id, {
-          id: task.id,
-          status: "waiting",
-          attempt: 0,
-          ms: 0,
-          bytes: 0,
-          ...isCode && { isCode },
-        });
-      }
+      for (const task of event.tasks) putTask(state, task);
       return;
     case "started":
       change(state, event.task, {
@@ -107,12 +107,15 @@ function reduce(state: Mutable, event: RunEvent): void {
       return;
     case "called":
       if (event.approval !== undefined) state.approvals.delete(event.approval);
+      // It was let go once.
+      state.released.delete(releaseOf(event));
       return change(state, event.task, { calls: noteCall(state.tasks.get(event.task)?.calls, event) });
     case "answered":
       return change(state, event.task, { calls: noteCall(state.tasks.get(event.task)?.calls, event) });
     case "done":
       settle(event.task, "success", {
         ms: event.ms,
+        startMs: event.start_ms,
         bytes: event.bytes,
         output: event.output,
         error: undefined,
@@ -122,10 +125,17 @@ function reduce(state: Mutable, event: RunEvent): void {
       return;
     case "failed":
       if (event.status === "again") change(state, event.task, { status: "waiting", attempt: event.attempt });
-      else settle(event.task, event.status, { ms: event.ms, error: event.error });
+      else {
+        settle(event.task, event.status, {
+          ms: event.ms,
+          startMs: event.start_ms,
+          error: event.error,
+          calls: acted(state, event.task),
+        });
+      }
       return;
     case "skipped":
-      return settle(event.task, "skipped", { error: event.why });
+      return settle(event.task, "skipped", { error: event.why, skippedBy: event.by, calls: acted(state, event.task) });
     case "in_doubt":
       return settle(event.task, "in_doubt", {
         error: event.why,
@@ -140,6 +150,10 @@ function reduce(state: Mutable, event: RunEvent): void {
     case "resumed":
       // After a crash nobody said that it stopped: the time until its last word counts.
       rest(state, state.last);
+      if (isOver(state)) {
+        state.clockFrom = state.activeMs;
+        delete state.error;
+      }
       state.status = "running";
       state.runningSince = at;
       delete state.pending;
@@ -170,7 +184,7 @@ function decide(state: Mutable, decision: Decision): void {
   const { pending } = state;
   switch (decision.action) {
     case "continue":
-      if (pending?.reason === "effects") pending.calls.forEach(({ task }) => state.released.add(task));
+      if (pending?.reason === "effects") pending.calls.forEach((call) => state.released.add(releaseOf(call)));
       if (pending?.reason === "after") pending.calls.forEach(({ task }) => state.passed.add(task));
       if (pending?.reason === "layer") state.layers = (pending.layer ?? 0) + 2;
       return;
@@ -180,9 +194,59 @@ function decide(state: Mutable, decision: Decision): void {
     case "reject":
       state.refused.add(decision.hash);
       return;
+    case "retry":
+    case "replace":
+      return decision.reset.forEach((id) => reset(state, id));
+    case "remove":
+      state.plan = state.plan.filter(({ id }) => !decision.ids.includes(id));
+      return decision.ids.forEach((id) => state.tasks.delete(id));
     case "resolve":
       resolve(state, decision.task, decision.outcome);
   }
+}
+
+/** The name under which a task, or one call that the code of a task makes, is let go. */
+export function releaseOf({ task, key }: { readonly task: string; readonly key?: string }): string {
+  return key === undefined ? task : `${task} ${key}`;
+}
+
+/** Puts a task into the plan, in the place of one of the same name if there is one. */
+function putTask(state: Mutable, task: Task): void {
+  const isCode = task.type === "code_execution";
+  const { attempt = 0, calls } = state.tasks.get(task.id) ?? {};
+  const place = state.plan.findIndex(({ id }) => id === task.id);
+  state.plan.splice(place < 0 ? state.plan.length : place, place < 0 ? 0 : 1, task);
+  // Code that takes the place of code that had acted hears what that did.
+  const heard = isCode && calls ? { calls: upToLastEffect(calls) } : {};
+  state.tasks.set(task.id, {
+    id: task.id,
+    status: "waiting",
+    attempt,
+    ms: 0,
+    bytes: 0,
+    ...isCode && { isCode },
+    ...heard,
+  });
+}
+
+/** Makes a task that has failed or was skipped run again; code hears what it did up to its last effect. */
+function reset(state: Mutable, id: string): void {
+  const { calls } = state.tasks.get(id) ?? {};
+  change(state, id, {
+    status: "waiting",
+    ms: 0,
+    startMs: undefined,
+    bytes: 0,
+    error: undefined,
+    skippedBy: undefined,
+    calls: calls && upToLastEffect(calls),
+  });
+}
+
+/** What the code of a task called, where it acted on the world. */
+function acted(state: Mutable, id: string): ReadonlyMap<number, CodeCall> | undefined {
+  const { calls } = state.tasks.get(id) ?? {};
+  return hasActed(calls) ? calls : undefined;
 }
 
 function resolve(state: Mutable, id: string, outcome: "done" | "retry" | "skip"): void {

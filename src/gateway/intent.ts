@@ -3,10 +3,10 @@ import { AgentCardsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { splitToolId, type Tool } from "../model/tool.ts";
-import { effectOf } from "../policy/effects.ts";
 import type { Caller } from "./caller.ts";
 import { cautiously, type Proposal } from "./suggestions.ts";
 import { workflowAnswer } from "./workflow_answer.ts";
+import { listRuns } from "./workflow_list.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./workflow_input.ts";
 import type { WorkSession } from "./workflows.ts";
 
@@ -24,6 +24,7 @@ export async function runRequest(session: WorkSession, input: unknown, caller: C
 /** Does what an agent decided about a run. */
 export async function resumeRequest(session: WorkSession, input: unknown, caller: Caller): Promise<JsonObject> {
   const request = parseResumeOrReplan(input);
+  if (!request) return await listRuns(session);
   if (request.action === "replan") return await replanRun(session, request, caller);
   const view = await session.workflows.resume(request, { session, caller, by: "agent" });
   if (request.action === "continue" || request.action === "abort") {
@@ -54,7 +55,7 @@ async function runIntent(
   return { ...answer, ...await workflowAnswer(view, session) };
 }
 
-/** Adds what else is wanted to a run, bound to what is there already. */
+/** Proposes tasks for what else is wanted of a run, bound to what is there already; the agent adds them by itself. */
 async function replanRun(
   session: WorkSession,
   { workflow_id, requirement }: { readonly workflow_id: string; readonly requirement: string },
@@ -62,28 +63,18 @@ async function replanRun(
 ): Promise<JsonObject> {
   const by = { session, caller, by: "agent" } as const;
   const { state } = await session.workflows.resume({ workflow_id, action: "status" }, by);
-  if (state.status !== "running" && state.status !== "paused") {
-    throw new AgentCardsError("RUN_STATE", `${workflow_id} is over: ${state.status}`, {
+  if (state.status === "completed") {
+    throw new AgentCardsError("RUN_STATE", `${workflow_id} is over: completed`, {
       hint: "Run a new workflow for what else is wanted.",
     });
   }
   const proposal = await session.suggestions.extend(session, requirement, state);
-  const { policy } = session.config;
-  const isOpen = proposal.tasks.length === 0 || proposal.missing.length > 0 || proposal.problem !== undefined;
-  // A run that is running would do it at once: what acts is for the agent itself to add.
-  const acts = proposal.tasks.some((task) => {
-    const tool = toolIn(session, task.tool);
-    return !tool || effectOf(policy, tool) !== "read";
-  });
-  if (isOpen || (acts && state.status === "running")) {
-    const told = proposalAnswer(proposal);
-    const next = isOpen ? told.next! : "Nothing was added, since it acts. Check it, then add these tasks with inject.";
-    return { ...told, next, workflow_id, status: state.status, injected: [] };
-  }
-  const view = await session.workflows.resume({ workflow_id, action: "inject", tasks: [...proposal.tasks] }, by);
-  const injected = proposal.tasks.map(({ id }) => id);
-  const { next: _next, ...told } = proposalAnswer(proposal);
-  return { ...told, injected, ...await workflowAnswer(view, session) };
+  const next = proposal.tasks.length === 0
+    ? "Nothing was added. Look with search_tools, then add tasks of your own with inject."
+    : `Nothing was added.${
+      proposal.missing.length > 0 ? " Fill in what is missing." : ""
+    } Check the tasks, then add those you want with resume_workflow inject.`;
+  return { ...proposalAnswer(proposal), next, workflow_id, status: state.status };
 }
 
 function toolIn(session: WorkSession, id: string): Tool | undefined {

@@ -1,4 +1,5 @@
-import type { Pending, WaitingCall } from "../dag/event.ts";
+import { isOver, type Pending, type WaitingCall } from "../dag/event.ts";
+import { endsOf } from "../dag/pending.ts";
 import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
@@ -6,12 +7,16 @@ import { outlined } from "./answer.ts";
 import { besideResults, withBeside } from "./workflow_media.ts";
 import type { Session } from "./session.ts";
 import type { RunView } from "./workflow_live.ts";
+import { splitToolId } from "../model/tool.ts";
 
 const SHOWN_TASKS = 100;
 const SHOWN_CALLS = 10;
 const SHOWN_STATE = 8_000;
 const SHOWN_ARGUMENTS = 3_000;
 const SHOWN_OF_A_HANDLE = 200;
+
+const REPAIR =
+  "What succeeded is kept. resume_workflow goes on from it: retry {tasks?: [ids]}, replace {tasks}, inject {tasks}.";
 
 /** What comes back of a run: the results at its ends in full, everything else as a line. */
 export async function workflowAnswer(view: RunView, session: Session): Promise<JsonObject> {
@@ -39,6 +44,7 @@ async function answerOf({ id, state }: RunView, session: Session): Promise<JsonO
     ...Object.keys(state.workflow.context).length > 0 && { state: await stateOf({ id, state }, session) },
     ...state.pending && { pending: pendingText(id, state.pending) },
     ...state.error !== undefined && { error: state.error },
+    ...isOver(state) && state.status !== "completed" && { next: REPAIR },
     stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
   };
 }
@@ -51,10 +57,8 @@ async function stateOf({ id, state }: RunView, session: Session): Promise<Json> 
 }
 
 /** The tasks whose results were asked for, or those that nothing comes after. */
-function wantedOf({ plan, options, tasks }: RunState): TaskState[] {
-  const needed = new Set(plan.flatMap(({ depends_on }) => depends_on));
-  const ids = options.return ?? plan.map(({ id }) => id).filter((id) => !needed.has(id));
-  return ids.flatMap((id) => tasks.get(id) ?? []);
+function wantedOf(state: RunState): TaskState[] {
+  return state.options.return?.flatMap((id) => state.tasks.get(id) ?? []) ?? endsOf(state);
 }
 
 /**
@@ -148,15 +152,21 @@ export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequent
 export function statsOf(state: RunState): RunStats {
   const { plan, tasks } = state;
   const finish = new Map<string, number>();
+  const starts = new Map<string, number>();
   let longest = 0;
   let sum = 0;
-  for (const { id, depends_on } of plan) {
-    const ms = tasks.get(id)?.ms ?? 0;
+  for (const task of plan) {
+    const { id, depends_on } = task;
+    const { ms = 0, startMs = 0 } = tasks.get(id) ?? {};
+    // Tasks that wait for one server to start wait at the same time; one by one, the first alone would.
+    const server = task.type === "tool" ? splitToolId(task.tool).server ?? "" : "";
+    starts.set(server, Math.max(starts.get(server) ?? 0, startMs));
     const end = ms + depends_on.reduce((most, need) => Math.max(most, finish.get(need) ?? 0), 0);
     finish.set(id, end);
     longest = Math.max(longest, end);
-    sum += ms;
+    sum += ms - startMs;
   }
+  for (const startMs of starts.values()) sum += startMs;
   return {
     wall_ms: Math.round(ranMs(state, Date.now())),
     critical_path_ms: Math.round(longest),

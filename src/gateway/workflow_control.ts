@@ -1,6 +1,6 @@
 import { isGenuine } from "../dag/approval.ts";
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
-import type { RunRow } from "../dag/journal.ts";
+import type { RunFilter, RunRow } from "../dag/journal.ts";
 import { ranMs, type RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
@@ -10,7 +10,7 @@ import { parseResume, parseRun } from "./workflow_input.ts";
 import type { Decider, RunView } from "./workflow_live.ts";
 import { isResting, restingState, unknownRun } from "./workflow_resting.ts";
 import { splitToolId } from "../model/tool.ts";
-import type { WorkSession } from "./workflows.ts";
+import type { Workflows, WorkSession } from "./workflows.ts";
 
 /** One task as a person sees it. */
 export interface TaskReport {
@@ -78,8 +78,8 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     return await workflowAnswer(await session.workflows.start(request, decider), session);
   }],
   ["runs", async ({ session }, { limit }): Promise<RunReport[]> => {
-    const { journal } = (await session).workflows;
-    return (await journal.list({ limit: typeof limit === "number" ? limit : 20 })).map((row) => reportOf(row));
+    const { workflows } = await session;
+    return await reportsOf(workflows, { limit: typeof limit === "number" ? limit : 20 });
   }],
   ["run_show", async ({ session }, { id }): Promise<RunDetails> => {
     const { journal } = (await session).workflows;
@@ -124,6 +124,16 @@ async function found(session: WorkSession, id: unknown): Promise<RunRow> {
   return row;
 }
 
+/** Runs as lists show them, the newest first; of one that is running, how it stands now. */
+export async function reportsOf({ journal, state }: Workflows, filter: RunFilter): Promise<RunReport[]> {
+  const rows = await journal.list(filter);
+  return await Promise.all(
+    rows.map(async (row) =>
+      reportOf(row, row.status === "running" ? state(row.id) ?? (await journal.open(row.id)).state : undefined)
+    ),
+  );
+}
+
 function reportOf(row: RunRow, state?: RunState): RunReport {
   const { id, name, cwd, created, updated, summary } = row;
   const isWaiting = isResting(row);
@@ -138,7 +148,7 @@ function reportOf(row: RunRow, state?: RunState): RunReport {
     updated,
     tasks: state ? all.length : Number(summary.tasks ?? 0),
     succeeded: state ? all.filter(({ status }) => status === "success").length : Number(summary.succeeded ?? 0),
-    ms: state ? ranMs(state, isWaiting ? state.last : Date.now()) : Number(summary.ms ?? 0),
+    ms: state ? Math.round(ranMs(state, isWaiting ? state.last : Date.now())) : Number(summary.ms ?? 0),
     error: state?.error ?? (typeof summary.error === "string" ? summary.error : null),
     pending: pending
       ? pendingText(id, pending)

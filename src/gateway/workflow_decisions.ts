@@ -1,17 +1,42 @@
 import { APPROVAL_MS, NOT_ALLOWED } from "../dag/approval.ts";
 import type { DecidedBy, Happening } from "../dag/event.ts";
-import type { RunState } from "../dag/run_state.ts";
+import { planAgain } from "../dag/plan.ts";
+import type { RunState, TaskState } from "../dag/run_state.ts";
 import type { Plan } from "../dag/task.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
+import { isObject, type Json } from "../model/json.ts";
+import { oneLine } from "../model/text.ts";
 
-export type Action = "status" | "continue" | "abort" | "approve" | "reject" | "inject" | "resolve";
+export type Action =
+  | "status"
+  | "continue"
+  | "abort"
+  | "approve"
+  | "reject"
+  | "inject"
+  | "retry"
+  | "replace"
+  | "remove"
+  | "resolve";
+
+/** What makes a run go on that failed, timed out or was aborted. */
+const REPAIRS: ReadonlySet<Action> = new Set(["retry", "replace", "remove", "inject", "resolve"]);
+
+export function isRepair(action: Action): boolean {
+  return REPAIRS.has(action);
+}
+
+/** What changes tasks that have not begun: a run that is running comes to rest for it first. */
+export function changesTasks(action: Action): boolean {
+  return action === "retry" || action === "replace" || action === "remove";
+}
 
 /** What somebody wants to be done with a run. */
 export interface Request {
   readonly workflow_id: string;
   readonly action: Action;
   readonly tasks?: unknown[] | undefined;
+  readonly ids?: readonly string[] | undefined;
   readonly task?: string | undefined;
   readonly outcome?: "done" | "retry" | "skip" | undefined;
   readonly value?: Json | undefined;
@@ -36,6 +61,18 @@ export function happeningsOf(
         { kind: "command", by, decision: { action, tasks: plan!.tasks.length - state.plan.length } },
         { kind: "planned", tasks: plan!.tasks.map(({ task }) => task).filter(({ id }) => !state.tasks.has(id)) },
       ];
+    case "retry": {
+      const reset = resettable(request, state, wantedTasks(request, state));
+      return [{ kind: "command", by, decision: { action, reset } }];
+    }
+    case "replace": {
+      const given = plan!.tasks.map(({ task }) => task).filter(({ id }) => replacedIn(request).has(id));
+      const tasks = given.map(({ id }) => id);
+      const reset = resettable(request, state, tasks).filter((id) => !tasks.includes(id));
+      return [{ kind: "command", by, decision: { action, tasks, reset } }, { kind: "planned", tasks: given }];
+    }
+    case "remove":
+      return [{ kind: "command", by, decision: { action, ids: removable(request, state) } }];
     case "abort":
       return [{ kind: "command", by, decision: { action } }];
     case "approve":
@@ -46,6 +83,72 @@ export function happeningsOf(
     default:
       throw unfit(request, `it is paused: ${reason}`);
   }
+}
+
+/** The ids of the tasks that a request gives anew. */
+export function replacedIn({ tasks = [] }: Request): ReadonlySet<string> {
+  return new Set(tasks.flatMap((task) => isObject(task) && typeof task.id === "string" ? [task.id] : []));
+}
+
+const FAILED: ReadonlySet<string> = new Set(["error", "failed_safe", "skipped"]);
+
+/** The tasks to run again: those that were named, or all that failed or were skipped because something failed. */
+function wantedTasks(request: Request, { tasks }: RunState): string[] {
+  if (request.tasks?.length) {
+    const wrong = request.tasks.find((id) => typeof id !== "string");
+    if (wrong !== undefined) throw unfit(request, `tasks are the ids of tasks: ["${[...tasks.keys()][0]}"]`);
+    return request.tasks as string[];
+  }
+  const failed = [...tasks.values()].filter(({ status, skippedBy }) => FAILED.has(status) && !skippedBy);
+  if (failed.length > 0) return failed.map(({ id }) => id);
+  const isDoubtful = [...tasks.values()].some(({ status }) => status === "in_doubt");
+  throw unfit(request, isDoubtful ? "a call may have happened; resolve it first" : "no task has failed");
+}
+
+/** Those tasks and what was skipped, or failed without having acted, because of them; an error where one may not be. */
+function resettable(request: Request, state: RunState, ids: readonly string[]): string[] {
+  const isReplaced = request.action === "replace";
+  for (const id of ids) {
+    const task = state.tasks.get(id);
+    const problem = problemOf(task, isReplaced);
+    if (problem) throw unfit(request, `task ${oneLine(id, 64)} ${problem}`);
+  }
+  const chosen = new Set(ids);
+  // In an order in which each comes after what it needs.
+  for (const { task: { id, depends_on } } of planAgain(state.plan).tasks) {
+    const { status, skippedBy, calls } = state.tasks.get(id)!;
+    const isAffected = FAILED.has(status) && !skippedBy && calls === undefined;
+    if (isAffected && depends_on.some((need) => chosen.has(need))) chosen.add(id);
+  }
+  return [...chosen];
+}
+
+/** Why a task may be neither run again nor replaced. */
+function problemOf(task: TaskState | undefined, isReplaced: boolean): string | undefined {
+  if (!task) return isReplaced ? "is not in the run; inject adds tasks" : "is not in the run";
+  const { status, skippedBy } = task;
+  if (status === "in_doubt") return "is in doubt: its call may have happened; resolve it first";
+  if (status === "success") return "has succeeded, and what has succeeded is not done again";
+  if (skippedBy) return "was skipped by a decision, since its call may have happened";
+  if (status === "waiting" && isReplaced || FAILED.has(status)) return undefined;
+  return status === "waiting" ? "has not begun yet" : "is running";
+}
+
+/** The tasks to take out: none that has begun, none that another one needs. */
+function removable(request: Request, { plan, tasks }: RunState): string[] {
+  const ids = new Set(request.ids);
+  for (const id of ids) {
+    const task = tasks.get(id);
+    const isBegun = task && (task.attempt > 0 || !["waiting", "skipped"].includes(task.status));
+    if (!task) throw unfit(request, `task ${oneLine(id, 64)} is not in the run`);
+    if (isBegun) throw unfit(request, `task ${id} has begun (${task.status}); only one that has not can be taken out`);
+    const needing = plan.filter((other) => !ids.has(other.id) && other.depends_on.includes(id));
+    if (needing.length > 0) {
+      throw unfit(request, `${needing.map((other) => other.id).slice(0, 10).join(", ")} needs ${id}; remove both`);
+    }
+  }
+  if (ids.size === plan.length) throw unfit(request, "no task would be left; abort ends the run");
+  return [...ids];
 }
 
 function approval(request: Request, by: DecidedBy, { pending, tasks }: RunState): Happening[] {
@@ -95,7 +198,9 @@ function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happe
   };
   const word = by === "human" ? "a human" : "the agent";
   if (request.outcome === "retry") return [command];
-  if (request.outcome === "skip") return [command, { kind: "skipped", task: id, why: `${word} decided to skip it` }];
+  if (request.outcome === "skip") {
+    return [command, { kind: "skipped", task: id, why: `${word} decided to skip it`, by }];
+  }
   const value = request.value ?? null;
   const bytes = JSON.stringify(value).length;
   if (task.doubt !== undefined) {

@@ -19,12 +19,25 @@ const RUN = z.strictObject({
 });
 
 /** What can be done with a run. */
-export const ACTIONS = ["status", "continue", "abort", "approve", "reject", "inject", "replan", "resolve"] as const;
+export const ACTIONS = [
+  "status",
+  "continue",
+  "abort",
+  "approve",
+  "reject",
+  "inject",
+  "retry",
+  "replace",
+  "remove",
+  "replan",
+  "resolve",
+] as const;
 
 const RESUME = z.strictObject({
-  workflow_id: z.string().max(64),
+  workflow_id: z.string().min(1).max(64).optional(),
   action: z.enum(ACTIONS),
   tasks: z.array(z.unknown()).optional(),
+  ids: ids.optional(),
   requirement: z.string().max(4_000).optional(),
   task: z.string().max(64).optional(),
   outcome: z.enum(["done", "retry", "skip"]).optional(),
@@ -57,21 +70,33 @@ export function parseRun(input: unknown): { tasks: unknown[]; options: RunOption
 /** Checks a decision about a run that is no plan for more. */
 export function parseResume(input: unknown): Request {
   const request = parseResumeOrReplan(input);
+  if (!request) throw new AgentCardsError("INPUT_INVALID", "workflow_id is missing");
   if (request.action !== "replan") return request;
   throw new AgentCardsError("INPUT_INVALID", "replan is for agents", { hint: "Add tasks with inject." });
 }
 
-/** Checks a decision about a run. */
-export function parseResumeOrReplan(input: unknown): Request | Replan {
-  const { requirement, action, value, ...rest } = parseInput(RESUME, input);
+/** Checks a decision about a run; none where an agent asks which runs there are. */
+export function parseResumeOrReplan(input: unknown): Request | Replan | undefined {
+  const { requirement, action, value, workflow_id, ...given } = parseInput(RESUME, input);
+  if (workflow_id === undefined) {
+    if (action === "status") return undefined;
+    throw new AgentCardsError("INPUT_INVALID", `workflow_id is missing: which run is it to ${action}?`, {
+      hint: 'resume_workflow {"action": "status"} lists the runs of this session.',
+    });
+  }
+  const rest = { ...given, workflow_id };
   if (action === "replan") {
     if (!requirement) {
       throw new AgentCardsError("INPUT_INVALID", "requirement is missing: replan needs to know what else is wanted");
     }
     return { workflow_id: rest.workflow_id, action, requirement };
   }
-  if (action === "inject" && !rest.tasks) {
-    throw new AgentCardsError("INPUT_INVALID", "tasks is missing: inject needs the tasks to add");
+  if ((action === "inject" || action === "replace") && !rest.tasks?.length) {
+    const what = action === "inject" ? "the tasks to add" : "the tasks as they are to be, under their ids";
+    throw new AgentCardsError("INPUT_INVALID", `tasks is missing: ${action} needs ${what}`);
+  }
+  if (action === "remove" && !rest.ids?.length) {
+    throw new AgentCardsError("INPUT_INVALID", "ids is missing: remove needs the ids of the tasks to take out");
   }
   return { ...rest, action, ...value !== undefined && { value: value as Json } };
 }

@@ -1,5 +1,5 @@
 import type { Journal, Writer } from "../dag/journal.ts";
-import type { DecidedBy, RunEvent } from "../dag/event.ts";
+import { type DecidedBy, isOver, type RunEvent } from "../dag/event.ts";
 import { startRun } from "../dag/run.ts";
 import type { Run } from "../dag/run_port.ts";
 import type { Fold } from "../dag/state.ts";
@@ -57,6 +57,8 @@ export interface Launch {
 const SNAPSHOT_EVERY_ROWS = 500;
 /** Above this, writing what is known again would cost more than reading it once. */
 const LARGEST_SNAPSHOT = 4_000_000;
+/** So many runs of a session are listed to its agent. */
+const REMEMBERED_RUNS = 50;
 const PRUNE_EVERY_MS = 3_600_000;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
@@ -71,6 +73,7 @@ export interface LiveRunsOptions {
 /** The runs that are running, each in the session that carries it. */
 export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
   const lives = new Map<string, LiveRun>();
+  const started = new WeakMap<Session, Set<string>>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
   let prunedAt = -Infinity;
   let isClosing = false;
@@ -97,7 +100,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
           for (const tell of listeners) tell.event(event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }
-        if (state.status === "completed" || state.status === "failed") onEnd(state, session);
+        if (isOver(state) && state.status !== "aborted") onEnd(state, session);
         if (state.status === "paused" && state.seq > SNAPSHOT_EVERY_ROWS) await keepSnapshot(writer, state);
         return { id, state };
       } finally {
@@ -121,7 +124,16 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
       watch: (decider) => watch(live, decider, { watchers, listeners }),
     };
     lives.set(id, live);
+    remember(session, id);
     return live;
+  }
+
+  function remember(session: Session, id: string): void {
+    const ids = started.get(session) ?? new Set();
+    started.set(session, ids);
+    ids.delete(id);
+    ids.add(id);
+    if (ids.size > REMEMBERED_RUNS) ids.delete(ids.values().next().value!);
   }
 
   function prune({ config }: Session): void {
@@ -152,6 +164,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
       }
     },
     get: (id: string) => lives.get(id),
+    idsOf: (session: Session) => [...started.get(session) ?? []],
     isAny: () => lives.size > 0,
     /** Waits until no run needs the session any more. */
     async released(session: Session): Promise<void> {

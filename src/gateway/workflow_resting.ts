@@ -25,10 +25,6 @@ export function isResting({ status, isHeld }: RunRow): boolean {
   return status === "running" && !isHeld;
 }
 
-export function isOver({ status }: RunState): boolean {
-  return status === "completed" || status === "failed" || status === "aborted";
-}
-
 export function unknownRun(id: string): AgentCardsError {
   return new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(id, 60)}"`, {
     hint: "`agentcards runs` lists them; old ones that are over are forgotten after a while.",

@@ -1,5 +1,5 @@
 import { isGenuine } from "../dag/approval.ts";
-import type { Happening, RunOptions } from "../dag/event.ts";
+import { type Happening, isOver, type RunOptions } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { planAgain } from "../dag/plan.ts";
 import { type Held, pendingOf, summaryOf } from "../dag/pending.ts";
@@ -14,13 +14,12 @@ import { log } from "../telemetry/log.ts";
 import type { CodeRoom } from "./code_room.ts";
 import type { Session } from "./session.ts";
 import type { Suggestions } from "./suggestions.ts";
-import { happeningsOf, onlyHumans, type Request } from "./workflow_decisions.ts";
+import { changesTasks, happeningsOf, isRepair, onlyHumans, replacedIn, type Request } from "./workflow_decisions.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
 import {
   checkFolder,
   elsewhere,
   forged,
-  isOver,
   isResting,
   requireFolder,
   restingState,
@@ -28,7 +27,7 @@ import {
   unknownRun,
 } from "./workflow_resting.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./workflow_needs.ts";
-import { createToolBook, planTasks, type ToolBook } from "./workflow_tools.ts";
+import { createToolBook, type Planning, planTasks, type ToolBook } from "./workflow_tools.ts";
 
 /** A session with the runs of its engine at hand: what our own tools work with. */
 export interface WorkSession extends Session {
@@ -55,6 +54,10 @@ export interface Workflows {
   resume(request: Request, decider: Decider): Promise<RunView>;
   /** Goes on with what a crash interrupted and this session can carry on. */
   adopt(session: Session): Promise<void>;
+  /** The state of a run that is running in this engine. */
+  state(id: string): RunState | undefined;
+  /** The runs that a session has started or gone on with. */
+  idsOf(session: Session): readonly string[];
   /** Whether any run is running just now. */
   isRunning(): boolean;
   /** Waits until no run needs the session any more. */
@@ -114,8 +117,14 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
       const running = live.get(id);
       if (running?.state.status === "running") {
         checkFolder(id, running.session.cwd, decider);
-        await steer(running, request, decider);
-        return running;
+        if (!changesTasks(action)) {
+          await steer(running, request, decider);
+          return running;
+        }
+        // A decision that would be refused must not make the run stop.
+        const plan = await planned(request, running, running.state);
+        happeningsOf(request, decider.by, { state: running.state, plan });
+        running.run.hold(`${action} changes its tasks`);
       }
       // One that has just come to rest is not running any more; its last row is on the way.
       await running?.settled.catch(() => {});
@@ -124,7 +133,16 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
       checkFolder(id, row.cwd, decider);
       const carrier = carrierOf(row, decider);
       const work = () => rest(request, decider, { row, carrier });
-      return carrier ? await carried(carrier, work) : await work();
+      try {
+        return carrier ? await carried(carrier, work) : await work();
+      } catch (error) {
+        // A run that was only held for this goes on without it.
+        if (running && carrier && changesTasks(action)) {
+          await carried(carrier, () => rest({ workflow_id: id, action: "continue" }, decider, { row, carrier }))
+            .catch(() => {});
+        }
+        throw error;
+      }
     });
     return "watch" in found && action !== "status" ? await found.watch(decider) : found;
   }
@@ -141,7 +159,8 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
     const { state } = fold;
     if (isOver(state)) {
       if (action === "status" || action === "continue") return { id, state };
-      throw new AgentCardsError("RUN_STATE", `${id} is over: ${state.status}`);
+      if (state.status === "completed" || !isRepair(action)) throw over(id, state);
+      if (!carrier) throw elsewhere(id, row);
     }
     if (state.status === "running" && !isResting(row)) {
       throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
@@ -164,11 +183,9 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
     // To abort a run, nothing has to be started.
     const session = carrier ?? (action === "abort" ? decider.session : undefined);
     if (session && action !== "abort") await requireFolder(row);
-    if (action === "inject" && !session) throw elsewhere(row.id, row);
+    if ((action === "inject" || action === "replace") && !session) throw elsewhere(row.id, row);
     const book = createToolBook(session ?? decider.session);
-    const plan = action === "inject" && session
-      ? await planTasks(request.tasks, { session, book }, fold.state.plan)
-      : undefined;
+    const plan = session && await planned(request, { session, book }, fold.state);
     // To make the call again where nobody could answer it again would only do again what it had begun.
     const isInVain = action === "continue" && fold.state.pending?.reason === "question" && !decider.caller.ask;
     if (isInVain) return { id: row.id, state: fold.state };
@@ -184,13 +201,27 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
     return { id: row.id, state: fold.state };
   }
 
+  /** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */
+  async function planned(request: Request, planning: Planning, state: RunState): Promise<Plan | undefined> {
+    const { action, tasks } = request;
+    if (action !== "inject" && action !== "replace") return undefined;
+    const given = action === "replace" ? replacedIn(request) : new Set<string>();
+    const unknown = [...given].find((id) => !state.tasks.has(id));
+    if (unknown !== undefined) {
+      throw new AgentCardsError("RUN_STATE", `Task ${oneLine(unknown, 64)} is not in the run`, {
+        hint: "replace gives tasks of the run another definition; inject adds tasks.",
+      });
+    }
+    return await planTasks(tasks, planning, state.plan.filter(({ id }) => !given.has(id)));
+  }
+
   /** A decision about a run that is running. */
   async function steer(running: LiveRun, request: Request, decider: Decider): Promise<void> {
     const { id, state, session, book, run, writer } = running;
     const { action } = request;
     if (action === "inject") {
-      const bigger = await planTasks(request.tasks, { session, book }, state.plan);
-      run.decide({ action, tasks: bigger.tasks.length - state.plan.length }, decider.by, bigger);
+      const bigger = await planned(request, { session, book }, state);
+      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger);
       await writer.rehead(await needsOf(session, state.plan));
     } else if (action === "abort") run.decide({ action }, decider.by);
     else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
@@ -252,11 +283,20 @@ export function createWorkflows({ journal, sessions, sandbox, onEnd }: Workflows
           }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
         ));
       }),
+    state: (id) => live.get(id)?.state,
+    idsOf: live.idsOf,
     isRunning: live.isAny,
     released: live.released,
     leave: live.leave,
     close: live.close,
   };
+}
+
+function over(id: string, { status }: RunState): AgentCardsError {
+  const hint = status === "completed"
+    ? "Everything has succeeded. Run a new workflow for what else is wanted."
+    : "retry runs what failed again, replace and inject correct it, resolve decides a doubt.";
+  return new AgentCardsError("RUN_STATE", `${id} is over: ${status}`, { hint });
 }
 
 interface Resting {

@@ -204,12 +204,33 @@ Deno.test("a call of code waits for a human or the agent, and only that one is l
     { n: 1 },
     {},
   ]);
-  const released = tell([], {
-    tools: effects.tools,
-    ports: running(code),
-    from: { fold: careful.fold, decision: { action: "continue" } },
-  });
-  assert.deepEqual([(await released.settled()).status, effects.calls], ["completed", { do: 2 }]);
+  const go = () =>
+    tell([], {
+      tools: effects.tools,
+      ports: running(code),
+      from: { fold: careful.fold, decision: { action: "continue" } },
+    }).settled();
+  const between = await go();
+  assert.deepEqual([between.pending?.reason, between.pending?.calls[0]?.arguments, effects.calls], [
+    "effects",
+    { n: 2 },
+    { do: 1 },
+  ], "one word lets one call go");
+  assert.deepEqual([(await go()).status, effects.calls], ["completed", { do: 2 }]);
+
+  const twice: Code = async (call) => [await call("s:do_it", { n: 1 }), await call("s:do_it", { n: 1 })];
+  const same = counted();
+  const story = tell(TASK, { tools: same.tools, ports: running(twice), pause: "effects" });
+  await story.settled();
+  const again = () =>
+    tell([], { tools: same.tools, ports: running(twice), from: { fold: story.fold, decision: { action: "continue" } } })
+      .settled();
+  assert.deepEqual(
+    [(await again()).status, same.calls],
+    ["paused", { do: 1 }],
+    "the same call once more is another call",
+  );
+  assert.deepEqual([(await again()).status, same.calls], ["completed", { do: 2 }]);
 });
 
 Deno.test("a run that is held lets a call of code that acts come to its end, one that is aborted leaves a doubt", async () => {

@@ -26,6 +26,7 @@ const NAMES = [
   "suggest",
   "soak",
   "stale",
+  "truth",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -60,6 +60,11 @@ Deno.test("eval stale: a read sees what was changed since the read before it, wh
   assert.equal(Object.keys(sources as object).length, 12, "three stores, four ways to change them");
 });
 
+Deno.test("eval truth: status, exit code, lists, results and repair agree with a model of them", async () => {
+  const { runs, violations, first } = await evaluate("truth", "--runs", "12", "--seed", "7");
+  assert.deepEqual([runs, violations], [12, 0], JSON.stringify(first));
+});
+
 Deno.test("eval overhead prints all its figures", async () => {
   const figures = await evaluate("overhead", "--calls", "100");
   assert.equal(figures.calls, 100);

@@ -61,7 +61,10 @@ Deno.test("tasks run in parallel on several servers, and what one gives goes whe
 });
 
 Deno.test("what fails is told and does not stop the others: errors, refusals, timeouts, a server that dies", async () => {
-  await using home = await createTestHome({ servers: SERVERS, policy: { effects: READS, deny: ["kit:write"] } });
+  await using home = await createTestHome({
+    servers: SERVERS,
+    policy: { effects: { ...READS, "two:crash": "read" }, deny: ["kit:write"] },
+  });
   await using client = await connectClient(home);
   const mixed = await run(client, [
     task("isError", "kit:fail"),
@@ -71,10 +74,10 @@ Deno.test("what fails is told and does not stop the others: errors, refusals, ti
     task("sum", "kit:add", { a: 1, b: 1 }),
     task("late", "kit:wait", { ms: 5_000, steps: 100 }, { timeout_ms: 150, retries: 0 }),
     task("afterLate", "kit:echo", { text: "x" }, { depends_on: ["late"] }),
-    task("dies", "two:crash"),
+    task("dies", "two:crash", {}, { retries: 0 }),
     task("good", "kit:wait", { ms: 300 }),
   ]);
-  assert.equal(mixed.status, "failed");
+  assert.equal(mixed.status, "partial");
   assert.deepEqual(statuses(mixed), {
     isError: "error",
     protocol: "error",
@@ -102,12 +105,12 @@ Deno.test("what fails is told and does not stop the others: errors, refusals, ti
   );
 });
 
-Deno.test("a read whose server was lost is tried again; what acts is not", async () => {
+Deno.test("a read whose server was lost is tried again; what acts is in doubt", async () => {
   await using home = await createTestHome({ servers: SERVERS, policy: { effects: { "kit:crash": "idempotent" } } });
   await using client = await connectClient(home);
   const began = performance.now();
   const answer = await run(client, [task("lost", "kit:crash", {}, { retries: 1 }), task("acts", "two:crash")]);
-  assert.deepEqual(statuses(answer), { lost: "error", acts: "error" });
+  assert.deepEqual(statuses(answer), { lost: "error", acts: "in_doubt" });
   assert.ok(performance.now() - began >= 1_000, "one more try, after a second");
   const shown = JSON.parse((await home.run(["runs", "show", answer.workflow_id, "--json"])).stdout || "{}");
   const tries = shown.events.filter((event: { kind: string; task: string }) => event.kind === "started");
@@ -163,9 +166,9 @@ Deno.test("a run stops where it was asked to, goes on, and takes more tasks on t
   );
   assert.match(
     await refused(
-      client.call("resume_workflow", { workflow_id: after.workflow_id, action: "replan", requirement: "x" }),
+      client.call("resume_workflow", { workflow_id: layer.workflow_id, action: "replan", requirement: "x" }),
     ),
-    /is over: aborted/,
+    /is over: completed/,
   );
   assert.match(
     await refused(client.call("resume_workflow", { workflow_id: after.workflow_id, action: "inject" })),
@@ -264,7 +267,7 @@ Deno.test("code works around branches that failed", async () => {
     ),
     task("end", "kit:echo", { text: "$OUTPUT[sum][1] of $OUTPUT[sum]" }),
   ]);
-  assert.equal(answer.status, "completed", JSON.stringify(answer));
+  assert.deepEqual([answer.status, answer.error], ["partial", "broken failed"], JSON.stringify(answer));
   assert.deepEqual(answer.results, { calls: "kit: 3 1,kit: 3 2", end: "kit: 7 of [3,7]" });
   assert.deepEqual(statuses(answer), {
     one: "success",
@@ -369,7 +372,7 @@ Deno.test("a question touches no other call: not one beside it, not a direct one
     task("ask", "kit:ask", {}, { timeout_ms: 400 }),
     task("acts", "kit:append", { file, line: "beside", ms: 1_200 }),
   ]);
-  assert.deepEqual(statuses(beside), { ask: "error", acts: "success" });
+  assert.deepEqual(statuses(beside), { ask: "in_doubt", acts: "success" });
   const direct = mute.use("kit:ask");
   const alone = await run(mute, [task("acts", "kit:append", { file, line: "alone", ms: 700 })]);
   assert.equal(alone.status, "completed");

@@ -1,0 +1,254 @@
+// A run that failed, was aborted or ran out of time goes on from what succeeded; tasks can be taken out and replaced.
+import assert from "node:assert/strict";
+import { connectClient, textOf } from "../fixtures/client.ts";
+import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { crash, linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
+
+const CONFIG = {
+  servers: { kit: testServer("kit", "--files") },
+  policy: { effects: { "kit:read_file": "read", "kit:wait": "read", "kit:hang": "read", "kit:fail": "read" } },
+};
+
+const code = (id: string, text: string, more = {}) => ({ id, type: "code_execution", code: text, ...more });
+
+Deno.test("a run whose last task had a wrong path is repaired by replace; nothing that succeeded is done again", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  await Deno.writeTextFile(`${home.dir}/right`, "right");
+  const writes = Array.from({ length: 10 }, (_, i) => task(`w${i}`, "kit:append", { file, line: `w${i}` }));
+  const last = (path: string) => task("last", "kit:read_file", { file: path }, { depends_on: writes.map((t) => t.id) });
+  const failed = await run(client, [...writes, last(`${home.dir}/wrong`)]);
+  assert.deepEqual([failed.status, failed.error, statuses(failed).last], ["failed", "last failed", "error"]);
+  assert.match(JSON.stringify(failed), /resume_workflow goes on from it: retry/);
+  const id = failed.workflow_id;
+  const stillWrong = await resume(client, id, "retry");
+  assert.equal(stillWrong.status, "failed");
+  const repaired = await resume(client, id, "replace", { tasks: [last(`${home.dir}/right`)] });
+  assert.deepEqual([repaired.status, repaired.results.last, repaired.error], ["completed", "right", undefined]);
+  assert.equal((await linesOf(file)).length, 20, "each of the ten wrote its two lines once");
+  for (const action of ["retry", "inject", "replace"]) {
+    const given = { workflow_id: id, action, tasks: action === "retry" ? [] : [last("x")] };
+    assert.match(await refused(client.call("resume_workflow", given)), /is over: completed/);
+  }
+  const shown = JSON.parse((await home.run(["runs", "show", id, "--json"])).stdout);
+  assert.deepEqual([shown.status, shown.succeeded], ["completed", 11]);
+  const typed = (await home.run(["runs", "show", id])).stdout;
+  assert.match(typed, /the agent ran again: last\n[^\n]*the agent replaced last\n/);
+});
+
+Deno.test("an aborted run and one that ran out of time go on by retry, the latter with its time anew", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const late = await run(client, [
+    task("done", "kit:append", { file, line: "done" }),
+    task("slow", "kit:wait", { ms: 700 }),
+    task("end", "kit:echo", { text: "$OUTPUT[slow]" }),
+  ], { timeout_ms: 500, return: ["done", "end"] });
+  assert.deepEqual([late.status, statuses(late).slow], ["partial", "skipped"]);
+  assert.match(late.error!, /the run's time of 500 ms was over/);
+  const quick = task("slow", "kit:wait", { ms: 100 });
+  const again = await resume(client, late.workflow_id, "replace", { tasks: [quick] });
+  assert.deepEqual([again.status, again.results.end], ["completed", "kit: waited"]);
+  assert.equal((await linesOf(file)).length, 2);
+
+  client.others.length = 0;
+  const hanging = client.call("run_workflow", {
+    tasks: [task("hang", "kit:hang"), task("next", "kit:echo", { text: "$OUTPUT[hang]" })],
+  }, { progressToken: "p" });
+  const id = await toldId(client);
+  const aborted = await resume(client, id, "abort");
+  await hanging;
+  assert.deepEqual([aborted.status, statuses(aborted)], ["aborted", { hang: "skipped", next: "skipped" }]);
+  const mended = await resume(client, id, "replace", { tasks: [task("hang", "kit:echo", { text: "here" })] });
+  assert.deepEqual([mended.status, mended.results.next], ["completed", "kit: kit: here"]);
+});
+
+Deno.test("a call that may have happened is not run again by retry or replace, only by resolve", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const tasks = [
+    task("acts", "kit:append", { file, line: "acts", ms: 60_000 }, { timeout_ms: 1_500 }),
+    task("next", "kit:echo", { text: "$OUTPUT[acts]" }),
+    task("bad", "kit:fail"),
+    task("beside", "kit:wait", { ms: 1_800 }),
+    task("after", "kit:echo", { text: "$OUTPUT[beside]" }),
+  ];
+  const doubt = await run(client, tasks);
+  assert.deepEqual([doubt.status, doubt.pending?.reason, statuses(doubt)], ["paused", "in_doubt", {
+    acts: "in_doubt",
+    next: "waiting",
+    bad: "error",
+    beside: "success",
+    after: "success",
+  }], "the other branches came to their end");
+  const id = doubt.workflow_id;
+  const retry = (action: string, given: unknown[]) =>
+    refused(client.call("resume_workflow", { workflow_id: id, action, tasks: given }));
+  assert.match(await retry("retry", ["acts"]), /task acts is in doubt: its call may have happened; resolve it first/);
+  assert.match(await retry("replace", [tasks[0]]), /task acts is in doubt/);
+  assert.match(await retry("retry", ["after"]), /task after has succeeded/);
+  assert.match(await retry("retry", ["nope"]), /task nope is not in the run/);
+  const others = await resume(client, id, "retry");
+  assert.deepEqual([others.status, statuses(others).acts, statuses(others).bad], ["paused", "in_doubt", "error"]);
+  assert.deepEqual(await linesOf(file), ["begin acts"]);
+
+  const aborted = await resume(client, id, "abort");
+  assert.deepEqual([aborted.status, statuses(aborted).acts], ["aborted", "in_doubt"]);
+  const skipped = await resume(client, id, "resolve", { task: "acts", outcome: "skip" });
+  assert.deepEqual([skipped.status, statuses(skipped).next], ["partial", "skipped"]);
+  assert.match(await retry("retry", ["acts"]), /was skipped by a decision, since its call may have happened/);
+  await resume(client, id, "retry");
+  assert.deepEqual(await linesOf(file), ["begin acts"], "nobody asked for it to be done again");
+});
+
+Deno.test("code that acted and then failed is run again without acting again, also with other code", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const wanted = `${home.dir}/wanted`;
+  const act = `await kit.append({ file: ${JSON.stringify(file)}, line: "once" });`;
+  const task = code("c", `${act}\nreturn await kit.read_file({ file: ${JSON.stringify(wanted)} })`, {
+    side_effects: true,
+  });
+  const failed = await run(client, [task]);
+  assert.deepEqual([failed.status, statuses(failed).c], ["failed", "error"]);
+  assert.match(failed.tasks[0]!.error!, /It had acted before: kit:append/);
+  await Deno.writeTextFile(wanted, "it is here now");
+  const again = await resume(client, failed.workflow_id, "retry");
+  assert.deepEqual([again.status, again.results.c], ["completed", "it is here now"]);
+  assert.equal((await linesOf(file)).length, 2, "one beginning, one end");
+
+  const wrong = await run(client, [code("c", `${act}\nthrow new Error("a mistake")`, { side_effects: true })]);
+  const right = await resume(client, wrong.workflow_id, "replace", {
+    tasks: [code("c", `${act}\nreturn "corrected"`, { side_effects: true })],
+  });
+  assert.deepEqual([right.status, right.results.c], ["completed", "corrected"]);
+  assert.equal((await linesOf(file)).length, 4);
+});
+
+Deno.test("tasks that have not begun are replaced and taken out, of a run that waits and of one that runs", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const chain = [
+    task("a", "kit:echo", { text: "a" }),
+    task("b", "kit:echo", { text: "$OUTPUT[a]" }),
+    task("c", "kit:echo", { text: "$OUTPUT[b]" }),
+    task("d", "kit:echo", { text: "$OUTPUT[a]" }),
+  ];
+  const paused = await run(client, chain, { pause_after: ["a"] });
+  const id = paused.workflow_id;
+  const no = (action: string, more: object) =>
+    refused(client.call("resume_workflow", { workflow_id: id, action, ...more }));
+  assert.match(await no("remove", { ids: ["b"] }), /c needs b; remove both/);
+  assert.match(await no("remove", { ids: ["a"] }), /task a has begun \(success\)/);
+  assert.match(await no("replace", { tasks: [task("x", "kit:echo", { text: "x" })] }), /Task x is not in the run/);
+  assert.match(await no("replace", { tasks: [task("b", "kit:echo", {})] }), /arguments\.text is missing/);
+  const fewer = await resume(client, id, "remove", { ids: ["b", "c"] });
+  assert.deepEqual([fewer.status, Object.keys(statuses(fewer))], ["paused", ["a", "d"]]);
+  await resume(client, id, "replace", { tasks: [task("d", "kit:echo", { text: "other" }, { depends_on: ["a"] })] });
+  const done = await resume(client, id, "continue");
+  assert.deepEqual([done.status, done.results], ["completed", { d: "kit: other" }]);
+
+  client.others.length = 0;
+  const file = `${home.dir}/oracle`;
+  const running = client.call("run_workflow", {
+    tasks: [
+      task("acts", "kit:append", { file, line: "acts", ms: 1_200 }),
+      task("next", "kit:append", { file, line: "not wanted $OUTPUT[acts]" }),
+      task("gone", "kit:append", { file, line: "not wanted either" }, { depends_on: ["acts"] }),
+    ],
+  }, { progressToken: "p" });
+  const live = await toldId(client);
+  await until("it acts", async () => (await linesOf(file)).length === 1);
+  assert.match(
+    await refused(client.call("resume_workflow", { workflow_id: live, action: "remove", ids: ["acts"] })),
+    /has begun/,
+  );
+  const changed = await resume(client, live, "remove", { ids: ["gone"] });
+  assert.equal(changed.status, "completed");
+  await running;
+  assert.deepEqual(await linesOf(file), [
+    "begin acts",
+    "end acts",
+    "begin not wanted appended acts",
+    "end not wanted appended acts",
+  ]);
+});
+
+Deno.test("each effect inside code is a pause of its own, shown with its arguments", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const text = `for (const n of [1, 2, 3]) await kit.append({ file: ${
+    JSON.stringify(file)
+  }, line: String(n) }); return "all"`;
+  let answer = await run(client, [code("c", text, { side_effects: true })], { pause: "effects" });
+  for (const n of [1, 2, 3]) {
+    assert.deepEqual([answer.status, answer.pending?.reason], ["paused", "effects"]);
+    assert.deepEqual(answer.pending?.call, { tool: "kit:append", arguments: { file, line: String(n) } });
+    assert.equal((await linesOf(file)).length, (n - 1) * 2);
+    answer = await resume(client, answer.workflow_id, "continue");
+  }
+  assert.deepEqual([answer.status, answer.results.c, (await linesOf(file)).length], ["completed", "all", 6]);
+});
+
+Deno.test("status without an id lists this session's runs and this folder's unfinished ones", async () => {
+  await using home = await createTestHome(CONFIG);
+  const list = async (client: Awaited<ReturnType<typeof connectClient>>) =>
+    JSON.parse(textOf(await client.call("resume_workflow", { action: "status" }))) as {
+      runs: { workflow_id: string; status: string; waits?: string; session?: string }[];
+      next: string;
+    };
+  await using first = await connectClient(home);
+  assert.match((await list(first)).next, /has run no workflow/);
+  const done = await run(first, [task("a", "kit:echo", { text: "a" })]);
+  const waits = await run(
+    first,
+    [task("a", "kit:echo", { text: "a" }), task("b", "kit:echo", { text: "$OUTPUT[a]" })],
+    {
+      pause: "layer",
+    },
+  );
+  assert.deepEqual((await list(first)).runs.map(({ workflow_id, status }) => [workflow_id, status]), [
+    [waits.workflow_id, "paused"],
+    [done.workflow_id, "completed"],
+  ]);
+  await using second = await connectClient(home);
+  const [seen, ...more] = (await list(second)).runs;
+  assert.deepEqual([seen?.workflow_id, seen?.waits, seen?.session, more.length], [
+    waits.workflow_id,
+    "layer for agent",
+    "another",
+    0,
+  ]);
+  await Deno.mkdir(`${home.dir}/elsewhere`);
+  await using third = await connectClient(home, { cwd: `${home.dir}/elsewhere` });
+  assert.deepEqual((await list(third)).runs, []);
+  assert.match(
+    await refused(first.call("resume_workflow", { action: "continue" })),
+    /workflow_id is missing: which run is it to continue\?/,
+  );
+});
+
+Deno.test("what was repaired is in the journal: a crash right after it loses nothing of it", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const failed = await run(client, [
+    task("w", "kit:append", { file, line: "w" }),
+    task("bad", "kit:fail", {}, { depends_on: ["w"] }),
+  ]);
+  client.others.length = 0;
+  void client.call("resume_workflow", {
+    workflow_id: failed.workflow_id,
+    action: "replace",
+    tasks: [task("bad", "kit:wait", { ms: 3_000 }, { depends_on: ["w"] })],
+  }).catch(() => {});
+  await sleep(800);
+  await crash(home);
+  const done = await untilStatus(client, failed.workflow_id, "completed", 20_000);
+  assert.deepEqual([done.results.bad, (await linesOf(file)).length], ["waited", 2]);
+});
