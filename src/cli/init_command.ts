@@ -1,6 +1,6 @@
 import { locateHome } from "../config/home.ts";
 import { TOOLS } from "../gateway/tools/all.ts";
-import { INSTRUCTIONS } from "../gateway/mcp_server.ts";
+import { instructionsFor } from "../gateway/mcp_server.ts";
 import { tokens } from "../model/text.ts";
 import { confirm } from "./confirm.ts";
 import { learnTools, readServers } from "./index_command.ts";
@@ -33,5 +33,5 @@ export function ownTokens(): number {
   const definitions = TOOLS.map(({ definition: { name, description, inputSchema } }) =>
     JSON.stringify({ name, description, inputSchema })
   );
-  return tokens(definitions.join("").length + INSTRUCTIONS.length);
+  return tokens(definitions.join("").length + instructionsFor().length);
 }

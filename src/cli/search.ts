@@ -10,22 +10,25 @@ export interface SearchCommand {
   readonly json?: boolean;
 }
 
+const SHOWN_WEAK = 5;
+
 /** `agentcards search QUERY` */
 export async function search(query: string, options: SearchCommand, terminal: Terminal): Promise<number> {
   const { limit, server } = options;
   const found = await ask<Found>({ method: "search", params: { query, limit, ...server && { server } } });
+  const isWeak = found.tools.length === 0 && found.weak.length > 0;
+  const hits = isWeak ? found.weak.slice(0, SHOWN_WEAK) : found.tools;
   if (options.json) {
-    const tools = found.tools.map(({ tool, score }) => ({ tool: tool.id, score, description: tool.description }));
-    const nearest = found.nearest.map(({ tool }) => tool.id);
-    terminal.out(JSON.stringify({ tools, nearest, notes: found.notes }) + "\n");
+    const told = (some: typeof hits) =>
+      some.map(({ tool, score }) => ({ tool: tool.id, score, description: tool.description }));
+    terminal.out(JSON.stringify({ tools: told(found.tools), weak: told(found.weak), notes: found.notes }) + "\n");
     return 0;
   }
   const paint = painter(terminal.color);
-  if (found.tools.length === 0) {
-    const near = found.nearest.length ? `, nearest come ${found.nearest.map(({ tool }) => tool.id).join(", ")}` : "";
-    terminal.out(`No tool fits${near}. \`agentcards tools\` lists what there is.\n`);
-  } else {
-    const rows = found.tools.map(({ tool, score }) => [score.toFixed(2), tool.id, oneLine(tool.description, 80)]);
+  if (hits.length === 0) terminal.out("No tool was found. `agentcards tools` lists what there is.\n");
+  else {
+    if (isWeak) terminal.out("No tool fits well. The nearest:\n");
+    const rows = hits.map(({ tool, score }) => [score.toFixed(2), tool.id, oneLine(tool.description, 80)]);
     terminal.out(table([["score", "tool", "what it does"], ...rows], (text) => paint("bold", text)));
   }
   for (const note of found.notes) terminal.err(`${note}\n`);

@@ -2,6 +2,7 @@ import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../gateway/control_methods.ts";
 import { oneLine } from "../model/text.ts";
+import { ago } from "./ago.ts";
 import { ask } from "./ask.ts";
 import { table } from "./table.ts";
 import { bytes, duration, painter, type Terminal } from "./terminal.ts";
@@ -120,7 +121,9 @@ function serverRow(server: ServerReport): string[] {
     server.tools === null ? "–" : String(server.tools),
     server.start_ms === null ? "–" : duration(server.start_ms),
     server.origin,
-    server.error ? oneLine(server.error, 60) : "",
+    server.error
+      ? oneLine(server.error_at === null ? server.error : `${ago(server.error_at)}: ${server.error}`, 80)
+      : "",
   ];
 }
 

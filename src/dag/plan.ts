@@ -1,6 +1,7 @@
 import { z } from "../../deps.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { deepFreeze, type JsonObject } from "../model/json.ts";
+import { parseMeaning } from "../model/coerce.ts";
+import { deepFreeze, isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { isTaskId, referencesIn } from "./references.ts";
 import type { Plan, PlannedTask, Task } from "./task.ts";
@@ -27,7 +28,7 @@ const toolTask = z.strictObject({
 });
 const codeTask = z.strictObject({
   ...common,
-  type: z.literal("code_execution"),
+  type: z.literal("code_execution").default("code_execution"),
   code: z.string().min(1).max(256 * 1024),
   context: z.record(z.string(), z.unknown()).optional(),
   intent: z.string().max(2_000).optional(),
@@ -89,14 +90,19 @@ const named = (id: string) => (problem: string) => `task ${id}: ${problem}`;
 function readTask(entry: unknown, place: number, problems: string[]): Task | undefined {
   const raw = entry as { id?: unknown; type?: unknown } | null;
   const label = typeof raw?.id === "string" && isTaskId(raw.id) ? `task ${raw.id}` : `task number ${place + 1}`;
-  const schema = raw?.type === "code_execution" ? codeTask : toolTask;
-  const parsed = schema.safeParse(entry);
+  const isCode = raw?.type === "code_execution" || (raw?.type === undefined && isObject(entry) && "code" in entry);
+  const schema = isCode ? codeTask : toolTask;
+  const parsed = isCode ? parseMeaning(codeTask, entry) : parseMeaning(toolTask, entry);
   if (!parsed.success) {
     const { issues } = parsed.error;
-    const wrong = issues.slice(0, SHOWN_OF_A_TASK)
-      .map(({ path, message }) => `${path.join(".") || "it"}: ${oneLine(message, 200)}`);
+    const wrong = issues.slice(0, SHOWN_OF_A_TASK).map((issue) => problemText(issue));
     const more = issues.length > SHOWN_OF_A_TASK ? `, and ${issues.length - SHOWN_OF_A_TASK} more` : "";
-    problems.push(`${label}: ${wrong.join(", ")}${more}`);
+    const known = Object.keys(schema.shape).join(", ");
+    problems.push(
+      `${label}: ${wrong.join(", ")}${more}. A ${isCode ? "code" : "tool"} task has ${known}; ${
+        isCode ? CODE_EXAMPLE : TOOL_EXAMPLE
+      }`,
+    );
     return;
   }
   const { id, depends_on = [] } = parsed.data;
@@ -122,6 +128,19 @@ function readTask(entry: unknown, place: number, problems: string[]): Task | und
   } catch (error) {
     problems.push(`${label}: ${messageOf(error)}`);
   }
+}
+
+const TOOL_EXAMPLE = 'for example {"id": "a", "tool": "server:tool", "arguments": {"x": "$OUTPUT[b].y"}}';
+const CODE_EXAMPLE =
+  'for example {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"]}';
+
+function problemText({ code, path, message, ...rest }: z.core.$ZodIssue): string {
+  const place = path.join(".");
+  if (code === "unrecognized_keys" && "keys" in rest) {
+    return (rest.keys as string[]).map((key) => `${place && `${place}.`}${oneLine(key, 60)} is not a key of a task`)
+      .join(", ");
+  }
+  return `${place || "it"}: ${oneLine(message, 200)}`;
 }
 
 function repeated(tasks: readonly Task[]): string[] {

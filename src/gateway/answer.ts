@@ -65,6 +65,12 @@ export function outlined(value: unknown): Omit<Stored, "steps"> {
   return { json, shape: cut(shape(value), PREVIEW_CHARACTERS), preview: cut(whole, PREVIEW_CHARACTERS) };
 }
 
+/** The call that reads a stored value, for whoever got its handle. */
+export function howToRead(handle: string, path?: string): string {
+  const given = JSON.stringify({ handle, ...path !== undefined && { path } });
+  return `call_tool agentcards:read_result ${given} (also "offset", "limit")`;
+}
+
 /** What is taken out: the value, and a long text beside structured content where it says something else. */
 function everything(result: ToolResult): unknown {
   const { structuredContent, ...rest } = result;

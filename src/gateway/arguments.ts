@@ -1,6 +1,8 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { referencesIn } from "../dag/references.ts";
 import { isObject, jsonDepth, type JsonObject } from "../model/json.ts";
+import { meant } from "../model/coerce.ts";
+import { signature } from "../model/signature.ts";
 import { cut, oneLine } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
 
@@ -21,8 +23,40 @@ const NOT_CHECKED = new Set(["pattern", "patternProperties", "format", "uniqueIt
 
 const encoder = new TextEncoder();
 
+/** Arguments with texts read as the JSON they hold, where a tool's schema wants something else than a text. */
+export function meantArguments<T extends Record<string, unknown>>(
+  { inputSchema }: Pick<Tool, "inputSchema">,
+  args: T,
+): T {
+  const { properties } = inputSchema;
+  if (!isObject(properties)) return args;
+  const changed: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(args)) {
+    const schema = typeof value === "string" && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const wanted = isObject(schema) && typeof schema.type === "string"
+      ? meant(value as string, schema.type)
+      : undefined;
+    if (wanted) changed[name] = wanted.value;
+  }
+  return Object.keys(changed).length === 0 ? args : { ...args, ...changed };
+}
+
+let checking: Promise<ArgumentCheck> | undefined;
+
+/** The check of arguments, loaded with its first use. */
+export function argumentCheck(): Promise<ArgumentCheck> {
+  return checking ??= loadArgumentCheck();
+}
+
+/** The signature of a tool as errors about its arguments show it. */
+export function signatureNote(tool: Tool): string {
+  return `Signature: ${cut(signature(tool), SIGNATURE_LENGTH)}`;
+}
+
+const SIGNATURE_LENGTH = 2_000;
+
 /** Loads the validator, which takes a moment, and gives the check, which does not. */
-export async function loadArgumentCheck(): Promise<ArgumentCheck> {
+async function loadArgumentCheck(): Promise<ArgumentCheck> {
   const { Ajv2020 } = await import("ajv/dist/2020.js");
   const compiled = new Map<string, ValidateFunction | null>();
   // What a schema says about itself is not checked either: compiling the rules for that takes longer than all the rest.

@@ -135,9 +135,27 @@ export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: 
   }
 }
 
-/** What a question says, for those who are not asked. */
-export function wordsOf({ params: { message } }: ServerRequest): string {
-  return typeof message === "string" ? oneLine(message, 500) : "something";
+/** What a question says and which fields its answer has, for those who are not asked. */
+export function wordsOf({ params: { message, requestedSchema } }: ServerRequest): string {
+  const fields = fieldsOf(requestedSchema);
+  return `${typeof message === "string" ? oneLine(message, 500) : "something"}${fields && ` (fields: ${fields})`}`;
+}
+
+const SHOWN_FIELDS = 12;
+
+/** The fields of a form in one line, such as `name: string, age?: integer, colour: "red"|"blue"`. */
+function fieldsOf(schema: unknown): string {
+  const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+  const required = isObject(schema) && Array.isArray(schema.required) ? schema.required : [];
+  const entries = Object.entries(properties);
+  const shown = entries.slice(0, SHOWN_FIELDS).map(([name, field]) => {
+    const { type, enum: choices } = isObject(field) ? field : {};
+    const kind = Array.isArray(choices)
+      ? choices.map((choice) => JSON.stringify(choice)).join("|")
+      : String(type ?? "any");
+    return oneLine(`${name}${required.includes(name) ? "" : "?"}: ${kind}`, 100);
+  });
+  return [...shown, ...entries.length > shown.length ? [`and ${entries.length - shown.length} more`] : []].join(", ");
 }
 
 /** Without a human there is no going on; a workflow waits for one, and a human can make the call. */

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
-import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
+import { canonicalJson, sha256 } from "../model/json.ts";
 import { cut } from "../model/text.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
 
@@ -19,6 +19,12 @@ export interface Remembered extends KnownServer {
   readonly byName: ReadonlyMap<string, Tool>;
 }
 
+/** What went wrong with a server, and when, in milliseconds since 1970. */
+export interface Failure {
+  readonly reason: string;
+  readonly at: number;
+}
+
 /** The memory of what servers offer, kept in the database and in front of it. */
 export interface CatalogueStore {
   /** What is in memory already; the hot path must not wait for a hash or the database. */
@@ -28,7 +34,7 @@ export interface CatalogueStore {
   save(server: ServerConfig, known: Required<KnownServer>): Promise<void>;
   /** Remembers what went wrong with a server. */
   noteFailure(server: ServerConfig, reason: string): Promise<void>;
-  lastFailure(server: ServerConfig): Promise<string | undefined>;
+  lastFailure(server: ServerConfig): Promise<Failure | undefined>;
   /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
   offersMore(server: ServerConfig): Promise<boolean>;
 }
@@ -102,7 +108,7 @@ export function createCatalogueStore(
       [key],
     ) ?? [];
     if (!db || !row) return undefined;
-    const tools = await db.query<{ name: string; hash: string; definition: JsonObject }>(
+    const tools = await db.query<{ name: string; hash: string; definition: string }>(
       "select name, hash, definition from tool_schema where fingerprint = $1 order by position",
       [key],
     );
@@ -111,7 +117,7 @@ export function createCatalogueStore(
       catalogue: Object.freeze({
         tools: Object.freeze(
           tools.map(({ name, hash, definition }) =>
-            Object.freeze({ ...definition, id: toolId(server, name), server, name, hash }) as unknown as Tool
+            Object.freeze({ ...JSON.parse(definition), id: toolId(server, name), server, name, hash }) as Tool
           ),
         ),
         dropped: row.dropped,
@@ -151,12 +157,12 @@ export function createCatalogueStore(
           name,
           hash,
           position,
-          definition,
+          definition: JSON.stringify(definition),
         }));
         await tx.query(
           `insert into tool_schema (fingerprint, name, position, hash, definition)
            select $1, name, position, hash, definition
-           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition jsonb)`,
+           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition text)`,
           [key, rows],
         );
       });
@@ -170,11 +176,11 @@ export function createCatalogueStore(
     },
     offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
-      const rows = await (await database)?.query<{ reason: string }>(
-        "select reason from server_failure where fingerprint = $1",
+      const rows = await (await database)?.query<Failure>(
+        "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
         [await fingerprint(server)],
       );
-      return rows?.[0]?.reason;
+      return rows?.[0];
     },
   };
 }

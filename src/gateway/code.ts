@@ -6,6 +6,7 @@ import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
@@ -73,7 +74,7 @@ export async function runCode(
 }
 
 /** A call from code that an agent sent for itself: under the same rules as a call of the agent. */
-export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
+export function callsAs(session: Session, caller: Caller, onActed: (tool: string) => void): CodeOptions["call"] {
   // One question at a time: a human who sees sixty reads none.
   let asking: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -91,7 +92,7 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
     const began = performance.now();
     const { server, name } = await resolveTool(session, asked);
     const id = toolId(server, name);
-    if (server === "agentcards") return valueOf(await OWN_TOOLS.call(session, name, args));
+    if (server === "agentcards") return await OWN_TOOLS.value(session, name, args);
     if (server === WORKFLOW_SERVER) {
       throw new AgentCardsError("TOOL_UNKNOWN", `${id} is a saved workflow: it is called by itself, not from code`);
     }
@@ -109,9 +110,14 @@ export function callsAs(session: Session, caller: Caller): CodeOptions["call"] {
       await approve({ id, arguments: shown, pattern: verdict.pattern }, inside);
     }
     let [isOk, bytes] = [false, 0];
+    const tool = session.inMemory(server, name);
+    // Told when it goes out: one whose answer never comes may have acted as well.
+    const onSent = () => {
+      if (!tool || effectOf(session.config.policy, tool) === "effectful") onActed(id);
+    };
     try {
       const request = { name, arguments: args, ...caller.trace && { _meta: caller.trace } };
-      const call = { server, request, isPart: true };
+      const call = { server, request, isPart: true, onSent };
       const reply = await unlessAsked(id, inside, (asked) => callServer(session, call, asked));
       bytes = reply.kind === "large" ? reply.large.bytes : JSON.stringify(reply).length;
       const value = await unwrapped(session, id, reply);

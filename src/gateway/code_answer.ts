@@ -4,7 +4,9 @@ import type { Json } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
-import { shape } from "./answer.ts";
+import { describeEffects } from "../dag/code_call.ts";
+import { howToRead, shape } from "./answer.ts";
+import { explained } from "./code_hints.ts";
 import { type Returned, returned } from "./code_state.ts";
 import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
@@ -14,21 +16,33 @@ const SHOWN_LOGS = 50;
 const SHOWN_OF_A_LOG = 500;
 
 export interface AnswerOptions {
+  readonly code: string;
   /** The tools that the code was written for. */
   readonly chosen: readonly Tool[];
   readonly isCached: boolean;
+  /** The tools that it called with effect, in order. */
+  readonly acted: readonly string[];
+  /** What a type check says of code that failed. */
+  readonly problems: readonly TypeProblem[];
 }
+
+const NOTHING_RETURNED = "The code returned nothing: end it with `return VALUE`.";
 
 /** What comes back of code: its value, within what an agent can read, and what it printed. */
 export async function codeAnswer(
   { result, logs, metrics }: CageOutcome,
   session: Session,
-  { chosen, isCached }: AnswerOptions,
+  { code, chosen, isCached, acted, problems }: AnswerOptions,
 ) {
   const given = result.ok ? returned(result.value as Json) : undefined;
   const shown = logs.slice(-SHOWN_LOGS).map(({ level, text }) => `${level}: ${cut(text, SHOWN_OF_A_LOG)}`);
   const answer = {
-    ...result.ok ? { result: await readable(given!.result, session, textIn(result, given!)) } : { error: result.error },
+    ...result.ok
+      ? { result: await readable(given!.result, session, textIn(result, given!)) }
+      : { error: explained(result.error, session) },
+    ...result.ok && given!.result === null && !/\breturn\b/.test(code) && { hint: NOTHING_RETURNED },
+    ...!result.ok && acted.length > 0 && { acted: describeEffects(acted).trim() },
+    ...problems.length > 0 && { diagnostics: problems },
     ...given?.state && { state: await readable(given.state, session) },
     ...shown.length > 0 && { logs: shown },
     ...logs.length > shown.length && { logs_omitted: logs.length - shown.length },
@@ -71,5 +85,5 @@ async function readable(value: Json, session: Session, json = JSON.stringify(val
   const handle = newHandle();
   await session.shared.results.write({ handle, tool: "agentcards:execute_code", json });
   const preview = cut(typeof value === "string" ? value : json, PREVIEW_CHARACTERS);
-  return { handle, bytes: json.length, shape: cut(shape(value), PREVIEW_CHARACTERS), preview };
+  return { handle, bytes: json.length, shape: cut(shape(value), PREVIEW_CHARACTERS), preview, read: howToRead(handle) };
 }

@@ -31,6 +31,8 @@ export interface ServerReport {
   readonly running: number;
   readonly start_ms: number | null;
   readonly error: string | null;
+  /** When that was, in milliseconds since 1970; null where it is so now. */
+  readonly error_at: number | null;
 }
 
 export interface EngineReport {
@@ -198,6 +200,8 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     return found ? [found.status()] : [];
   });
   const live = states.find(({ state }) => state === "running") ?? states.find(({ state }) => state !== "stopped");
+  const problem = config.disabled ? undefined : await asking.problemOf(name);
+  const failure = config.disabled ? undefined : await asking.shared.catalogues.lastFailure(config);
   return {
     name,
     origin: config.origin,
@@ -208,9 +212,8 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     repaired: known?.catalogue.repaired ?? [],
     running: states.filter(({ state }) => state === "running").length,
     start_ms: live?.startMs ?? known?.startMs ?? null,
-    error: config.disabled
-      ? null
-      : asking.unstartable(name) ?? await asking.shared.catalogues.lastFailure(config) ?? null,
+    error: problem ?? failure?.reason ?? null,
+    error_at: problem === undefined && failure ? failure.at : null,
   };
 }
 

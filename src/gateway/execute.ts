@@ -1,10 +1,11 @@
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
-import { splitToolId, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
+import { argumentCheck, meantArguments, signatureNote } from "./arguments.ts";
 import { approve, type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
@@ -50,11 +51,32 @@ export const CALL_TIMEOUT_MS = 10 * 60_000;
 export async function execute(session: Session, call: ToolCall, caller: Caller): Promise<Outcome> {
   const address = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
   const id = toolId(address.server, address.name);
-  const done = await carryOut(session, address, { call, caller });
+  const tool = session.inMemory(address.server, address.name);
+  const given = tool ? meantArguments(tool, call.arguments) : call.arguments;
+  const done = await carryOut(session, address, { call: { ...call, arguments: given }, caller });
   if (!("reply" in done)) return done;
   const page = canPut(PAGE, caller) ? undefined : pageAsked(done.reply);
   if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
-  return await answer(session, id, done.reply);
+  const reply = tool && isFailure(done.reply) ? await withSignature(done.reply, tool, given) : done.reply;
+  return await answer(session, id, reply);
+}
+
+function isFailure(reply: Reply): boolean {
+  return reply.kind === "error" || (reply.kind === "result" && reply.result.isError === true);
+}
+
+const INVALID_PARAMS = -32602;
+
+/** A failure whose arguments do not fit the tool's schema says so, and how the tool is called. */
+async function withSignature(reply: Reply, tool: Tool, args: Record<string, unknown>): Promise<Reply> {
+  const problems = (await argumentCheck())(tool, args as JsonObject);
+  const isRefused = reply.kind === "error" && reply.code === INVALID_PARAMS;
+  if (problems.length === 0 && !isRefused) return reply;
+  const text = [...problems.length > 0 ? [`${problems.join("; ")}.`] : [], signatureNote(tool)].join("\n");
+  if (reply.kind === "error") return { ...reply, message: `${oneLine(reply.message, 1_500)}. ${text}` };
+  if (reply.kind !== "result") return reply;
+  const content = Array.isArray(reply.result.content) ? reply.result.content : [];
+  return { kind: "result", result: { ...reply.result, content: [...content, { type: "text", text }] } };
 }
 
 interface Asked {
@@ -192,7 +214,7 @@ function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
 function answer(session: Session, id: string, reply: Reply): Outcome | Promise<Outcome> {
   if (reply.kind === "large") return { kind: "large", large: reply.large };
   if (reply.kind === "error") {
-    const message = `${id} failed: ${oneLine(reply.message, 2_000)} (code ${reply.code})`;
+    const message = `${id} failed: ${oneLine(reply.message, 4_000)} (code ${reply.code})`;
     return { kind: "result", result: textResult(message, true) };
   }
   const { answer_tokens } = session.config.limits;

@@ -84,8 +84,9 @@ export async function serveClient(
   });
   const actual = session.then(async (open) => {
     // One that stays for long is told at its beginning of what may come later.
-    if (isCrowd) return open.config.expose;
-    const now = { ...open.config.expose, resources: await hasOffers(open) };
+    const servers = open.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name);
+    if (isCrowd) return { ...open.config.expose, servers };
+    const now = { ...open.config.expose, servers, resources: await hasOffers(open) };
     keepShown(open.shared.home, open.cwd, now).catch((error) => log("debug", "not kept", { reason: describe(error) }));
     return now;
   });

@@ -116,7 +116,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const workflows = createWorkflows({
     journal,
     sessions,
-    sandbox: code.sandbox,
+    code,
     onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
   });
 

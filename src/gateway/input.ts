@@ -1,12 +1,13 @@
 import type { z } from "../../deps.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import { parseMeaning } from "../model/coerce.ts";
 import { nearest } from "../model/text.ts";
 
 const SHOWN_PROBLEMS = 10;
 
 /** Checks what an agent sent; the error names every field that is wrong and what it should be. */
 export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.infer<T> {
-  const parsed = schema.safeParse(input);
+  const parsed = parseMeaning(schema, input);
   if (parsed.success) return parsed.data as z.infer<T>;
   const problems = parsed.error.issues.flatMap((issue) => {
     const field = issue.path.join(".");

@@ -4,7 +4,7 @@ import type { Json, Step } from "../model/json.ts";
 /** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
 export interface LargeFrames {
   parse(frame: Uint8Array, options: ParseOptions): Promise<{ message: LargeMessage; hidden: readonly HiddenValue[] }>;
-  /** A part of a stored result, as text. */
+  /** A part of a stored result as JSON; with `room`, as much as fits and a note about the rest (`ReadPart`). */
   readPart(path: string, options: Part): Promise<string>;
   /** The values at places in a stored result. */
   readValues(path: string, places: readonly Place[]): Promise<Json[]>;
@@ -38,5 +38,5 @@ export interface Place {
 
 /** A part of a stored result as a reader asks for it, or values at places. */
 export type Part =
-  | { readonly path?: string; readonly offset?: number; readonly limit?: number }
+  | { readonly path?: string; readonly offset?: number; readonly limit?: number; readonly room?: number }
   | { readonly places: readonly Place[] };

@@ -7,7 +7,7 @@ import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { shapeAnswer, type Shaped, textResult, type ToolResult, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
-import { slice } from "./results.ts";
+import { readable, slice } from "./results.ts";
 
 export interface LargeRequest {
   readonly id: number;
@@ -88,12 +88,11 @@ async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
   }
 }
 
-/** A part of a stored result, as text. */
+/** A part of a stored result, as JSON. */
 async function readPart({ path, options }: PartRequest): Promise<string> {
   const whole: unknown = JSON.parse(await Deno.readTextFile(path));
   if ("places" in options) return JSON.stringify(options.places.map((place) => stepInto(whole, place)));
-  const part = slice(whole, options);
-  return typeof part === "string" ? part : JSON.stringify(part);
+  return JSON.stringify(options.room === undefined ? slice(whole, options) : readable(whole, options, options.room));
 }
 
 function stepInto(whole: unknown, { steps, named }: Place): unknown {

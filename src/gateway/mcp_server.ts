@@ -1,17 +1,26 @@
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Config } from "../config/schema.ts";
 import { describe } from "../model/errors.ts";
 import { VERSION } from "./hello.ts";
+import type { Shown } from "./shown.ts";
 import { TOOLS } from "./tools/all.ts";
 
 export const SERVER_INFO = Object.freeze({ name: "agentcards", version: VERSION });
 
-/** What the agent reads about us before it reads our tools. */
-export const INSTRUCTIONS =
-  "All of the user's MCP servers stand behind these tools: search_tools, then call_tool, or run_workflow for several calls at once.";
+const SHOWN_SERVERS = 8;
+/** Every client pays for this text. */
+const LONGEST_NAMES = 90;
 
-type Expose = Config["expose"];
+/** What the agent reads about us before it reads our tools: the names of the servers, eight of them at the most. */
+export function instructionsFor(servers: readonly string[] = []): string {
+  let length = 0;
+  const shown = servers.slice(0, SHOWN_SERVERS).filter((name) => (length += name.length + 2) <= LONGEST_NAMES);
+  const more = servers.length > shown.length ? ` and ${servers.length - shown.length} more` : "";
+  const names = shown.length > 0 ? ` (${shown.join(", ")}${more})` : "";
+  return `The user's MCP servers${names} are behind search_tools, then call_tool, or run_workflow for several calls.`;
+}
+
+type Expose = Shown;
 
 export interface ProtocolOptions {
   readonly transport: Transport;
@@ -38,7 +47,7 @@ export function serveProtocol({ transport, expose, answer, onError }: ProtocolOp
         },
         ...shown && { logging: {} },
       },
-      ...!isDirect && { instructions: INSTRUCTIONS },
+      ...!isDirect && { instructions: instructionsFor(shown?.servers) },
     });
     if (!isDirect) {
       server.setRequestHandler("tools/list", () => ({

@@ -97,13 +97,71 @@ async function parseFile(path: string): Promise<unknown> {
   return JSON.parse(await Deno.readTextFile(path));
 }
 
-/** A part of a stored value: below `path`, from `offset`, at most `limit` characters or items. */
-export function slice(value: unknown, options: { path?: string; offset?: number; limit?: number }): unknown {
-  const found = at(value, options.path ?? "");
-  const offset = options.offset ?? 0;
-  if (typeof found === "string") return found.slice(offset, offset + (options.limit ?? 20_000));
-  if (Array.isArray(found)) return found.slice(offset, offset + (options.limit ?? 100));
-  return found;
+export interface SliceOptions {
+  readonly path?: string;
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+/** A part of a stored value: below `path`, from `offset`, at most `limit` characters or items; all of it without. */
+export function slice(value: unknown, { path = "", offset = 0, limit = Infinity }: SliceOptions): unknown {
+  const found = at(value, path);
+  return typeof found === "string" || Array.isArray(found) ? found.slice(offset, offset + limit) : found;
+}
+
+/** A part of a stored value as a reader gets it. */
+export interface ReadPart {
+  readonly text: string;
+  /** What is not in the text, and how to read it. */
+  readonly note?: string;
+}
+
+/** As much of a part as fits into `room` characters: whole items of a list, characters of a text. */
+export function readable(value: unknown, options: SliceOptions, room: number): ReadPart {
+  const { path = "", offset = 0, limit = Infinity } = options;
+  const found = at(value, path);
+  if (typeof found === "string") {
+    const text = found.slice(offset, offset + Math.min(limit, room));
+    return { text, ...rest("characters", { offset, shown: text.length, of: found.length }) };
+  }
+  if (!Array.isArray(found)) {
+    const json = JSON.stringify(found);
+    if (json.length <= room) return { text: json };
+    const keys = Object.keys(found as object);
+    const note = `(the first ${room} of ${json.length} characters; read one part with "path", such as ${
+      JSON.stringify(stepTo(path, keys[0]!))
+    }; there are ${cut(keys.join(", "), 400)})`;
+    return { text: json.slice(0, room), note };
+  }
+  const items: string[] = [];
+  let length = 2;
+  for (const item of found.slice(offset, offset + limit)) {
+    const json = JSON.stringify(item);
+    if (length + json.length + 1 > room) break;
+    length += json.length + 1;
+    items.push(json);
+  }
+  if (items.length === 0 && offset < found.length && limit > 0) {
+    const json = JSON.stringify(found[offset]);
+    const note =
+      `(the first ${room} of ${json.length} characters of item ${offset} of ${found.length}; read parts of ` +
+      `it with "path": ${JSON.stringify(`${path}[${offset}]`)}, the next with "offset": ${offset + 1})`;
+    return { text: json.slice(0, room), note };
+  }
+  return { text: `[${items.join(",")}]`, ...rest("items", { offset, shown: items.length, of: found.length }) };
+}
+
+/** Says which part of a list or text was read, unless it was all of it. */
+function rest(what: string, { offset, shown, of }: { offset: number; shown: number; of: number }): { note?: string } {
+  const end = offset + shown;
+  if (shown === 0) return of === 0 ? {} : { note: `(nothing from offset ${offset} on: there are ${of} ${what})` };
+  if (offset === 0 && end >= of) return {};
+  const more = end < of ? `; "offset": ${end} reads on` : "";
+  return { note: `(${what} ${offset} to ${end - 1} of ${of}${more})` };
+}
+
+function stepTo(path: string, key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? `${path}${path && "."}${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
 /** Follows `items[0].name` and `["odd key"]`. */

@@ -4,7 +4,8 @@ import { cut, oneLine } from "../model/text.ts";
 import { within } from "../model/time.ts";
 import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
-import type { Hit } from "../vector/search_port.ts";
+import { splitWords } from "../model/words.ts";
+import type { Hit, Ranking } from "../vector/search_port.ts";
 import type { Session } from "./session.ts";
 
 export interface SearchOptions {
@@ -15,8 +16,8 @@ export interface SearchOptions {
 
 export interface Found {
   readonly tools: readonly Hit[];
-  /** When none fits: what came nearest. */
-  readonly nearest: readonly Hit[];
+  /** When none fits well: what came nearest, the best first. */
+  readonly weak: readonly Hit[];
   /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
   readonly notes: readonly string[];
 }
@@ -26,6 +27,7 @@ export const SEARCH = "agentcards:search_tools";
 
 /** How long a search waits for servers that nobody has read yet. */
 const FIRST_READ_MS = 5_000;
+const FAILED_LATELY_MS = 5 * 60_000;
 
 /** Searches everything the session may use. Servers that are not known yet are started once to read their tools. */
 export async function findTools(session: Session, { query, limit, server }: SearchOptions): Promise<Found> {
@@ -35,17 +37,81 @@ export async function findTools(session: Session, { query, limit, server }: Sear
     tools,
     (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
   );
-  const ranking = await session.shared.search.search(allowed, query, limit);
+  const ranking = withNamedServers(
+    await session.shared.search.search(allowed, query, limit),
+    await Promise.all(
+      serversNamed(session, query).map((name) =>
+        session.shared.search.search(allowed.filter((tool) => tool.server === name), query, OF_A_NAMED_SERVER)
+      ),
+    ),
+    limit,
+  );
   session.shared.record({ tool: SEARCH, ms: performance.now() - began, ok: true, bytes: 0 });
   return {
     tools: ranking.hits,
-    nearest: ranking.nearest,
+    weak: ranking.weak,
     notes: [
       ...ranking.note ? [ranking.note] : [],
       ...notes,
       ...withheld.length ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
       ...session.loaded.notes.map((note) => `(${note})`),
     ],
+  };
+}
+
+/** So many tools of a server that a request names are in the answer, wherever they rank. */
+const OF_A_NAMED_SERVER = 3;
+/** What fits best stays, whichever server was named. */
+const KEPT_HITS = 4;
+
+/** The servers whose names stand in a request as words of their own. */
+function serversNamed(session: Session, query: string): string[] {
+  const said = ` ${splitWords(query).join(" ").toLowerCase()} `;
+  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name)
+    .filter((name) => said.includes(` ${splitWords(name).join(" ").toLowerCase()} `));
+}
+
+/** The ranking with the best tools of servers that were named at its end, if they are not in it already. */
+function withNamedServers(found: Ranking, ofServers: readonly Ranking[], limit: number): Ranking {
+  const key = found.hits.length > 0 ? "hits" : "weak";
+  const there = found[key];
+  const more = ofServers.flatMap(({ hits, weak }) => [...hits, ...weak])
+    .filter(({ tool }) => !there.some((hit) => hit.tool === tool)).slice(
+      0,
+      Math.max(0, Math.min(Math.ceil(limit / 2), limit - KEPT_HITS)),
+    );
+  return more.length === 0 ? found : { ...found, [key]: [...there.slice(0, limit - more.length), ...more] };
+}
+
+/** The server that a request is nothing but the name of. */
+export function serverMeant(session: Session, query: string): string | undefined {
+  const said = splitWords(query).filter((word) => !/^(?:servers?|tools?|mcp)$/i.test(word)).join(" ").toLowerCase();
+  return serversNamed(session, query).find((name) => splitWords(name).join(" ").toLowerCase() === said);
+}
+
+/** One server as a list shows it. */
+export interface ServerLine {
+  readonly server: string;
+  /** None where its tools could not be read. */
+  readonly tools: readonly Tool[];
+  readonly about?: string;
+}
+
+/** The session's servers with their tools, and a note for each that could not be read. */
+export async function listServers(session: Session): Promise<{ servers: ServerLine[]; notes: string[] }> {
+  const { catalogues, notes } = await knownCatalogues(session);
+  const saved = await session.shared.templates.tools();
+  const isAllowed = ({ id }: Tool) => judge(session.config.policy, id).kind !== "deny";
+  return {
+    servers: [
+      ...catalogues.map(({ server, catalogue: { tools, instructions } }) => ({
+        server,
+        tools: tools.filter(isAllowed),
+        ...instructions !== undefined && { about: instructions },
+      })),
+      ...saved.length > 0 ? [{ server: WORKFLOW_SERVER, tools: saved, about: "Saved workflows." }] : [],
+    ],
+    notes: [...notes, ...session.loaded.notes.map((note) => `(${note})`)],
   };
 }
 
@@ -85,10 +151,10 @@ export async function knownCatalogues(session: Session, only?: string): Promise<
   const catalogues = await Promise.all(entries.map(async ({ name: server }) => {
     const known = await session.known(server);
     if (known) return { server, catalogue: known };
-    // One that failed before is not tried again: that would make everybody wait each time.
+    // One that failed a moment ago is not tried again: that would make everybody wait each time.
     const failure = await session.shared.catalogues.lastFailure(session.config.servers[server]!);
     try {
-      if (failure !== undefined) throw new Error(failure);
+      if (failure && Date.now() - failure.at < FAILED_LATELY_MS) throw new Error(failure.reason);
       const reading = session.server(server).catalogue();
       const late = "it is still starting; try again in a moment";
       return { server, catalogue: await within(reading, FIRST_READ_MS, late) };

@@ -6,6 +6,7 @@ import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readLists } from "../mcp/discover.ts";
+import { missingProgram } from "../mcp/program.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
 import {
@@ -96,6 +97,8 @@ export interface Session extends AsyncDisposable {
   known(name: string): Promise<Catalogue | undefined>;
   /** What keeps a server from being started at all: a variable that is not set. */
   unstartable(name: string): string | undefined;
+  /** The same, and a program, script or folder that is missing, by a look at the disk. */
+  problemOf(name: string): Promise<string | undefined>;
   status(): { config: ServerConfig; server: Server | undefined }[];
 }
 
@@ -169,6 +172,11 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
         return messageOf(error);
       }
     },
+    async problemOf(name) {
+      const unset = session.unstartable(name);
+      const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), context);
+      return unset ?? (missing && `Cannot start server "${name}": ${missing}`);
+    },
     status: () =>
       Object.values(config.servers).map((entry) => ({ config: entry, server: servers.get(entry.name)?.server })),
     async [Symbol.asyncDispose]() {
@@ -208,10 +216,15 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       onEvent(event, fields) {
         log(event === "server failed" ? "warning" : "info", event, fields);
         if (event !== "server failed") return;
-        shared.catalogues.noteFailure(entry, shared.redactor.redact(String(fields?.reason)))
+        noteFailure(entry, shared.redactor.redact(String(fields?.reason)))
           .catch((error) => log("error", "failure not saved", { server: entry.name, reason: messageOf(error) }));
       },
     });
+  }
+
+  /** What can be seen at any time is not remembered: it would be told after it was mended. */
+  async function noteFailure(entry: ServerConfig, reason: string): Promise<void> {
+    if (await session.problemOf(entry.name) === undefined) await shared.catalogues.noteFailure(entry, reason);
   }
 
   /** A server that starts later is told what those that were running have been told. */

@@ -3,7 +3,10 @@ import type { Config } from "../config/schema.ts";
 import { isObject } from "../model/json.ts";
 
 /** What a client is shown of us, as it is told in the very first answer. */
-export type Shown = Config["expose"];
+export type Shown = Config["expose"] & {
+  /** The names of the servers that are enabled. */
+  readonly servers?: readonly string[];
+};
 
 /** How many folders are remembered. */
 const MOST_FOLDERS = 100;

@@ -29,8 +29,8 @@ export function findAmong(search: ToolSearch, tools: readonly Tool[]): Find {
   const scale = Math.max(1, STANDS_OUT / Math.max(0.5, furthest));
   const fair = (score: number) => 1 / (1 + Math.exp(3 - scale * (3 + Math.log(score / (1 - score + 1e-9)))));
   return async (query, limit) => {
-    const { hits, nearest } = await search.search(tools, query, limit);
-    const found = [...hits, ...nearest].map(({ tool, score }) => ({ tool, score: scale === 1 ? score : fair(score) }));
+    const { hits, weak } = await search.search(tools, query, limit);
+    const found = [...hits, ...weak].map(({ tool, score }) => ({ tool, score: scale === 1 ? score : fair(score) }));
     return { hits: found, fits: hits.length > 0 };
   };
 }

@@ -3,7 +3,7 @@ import { endsOf } from "../dag/pending.ts";
 import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
-import { outlined } from "./answer.ts";
+import { howToRead, outlined } from "./answer.ts";
 import { besideResults, withBeside } from "./workflow_media.ts";
 import type { Session } from "./session.ts";
 import type { RunView } from "./workflow_live.ts";
@@ -99,7 +99,14 @@ async function resultsOf({ id, state }: RunView, wanted: readonly TaskState[], s
 async function handleFor(name: string, { output, bytes }: TaskState, session: Session): Promise<Json> {
   if (output?.kind !== "stored") return await putAside(name, output?.value ?? null, session);
   const { handle, steps, shape, preview } = output;
-  return { handle, ...steps.length > 0 && { path: steps.join(".") }, bytes, ...shortened({ shape, preview }) };
+  const path = steps.length > 0 ? steps.join(".") : undefined;
+  return {
+    handle,
+    ...path !== undefined && { path },
+    bytes,
+    ...shortened({ shape, preview }),
+    read: howToRead(handle, path),
+  };
 }
 
 /** Puts a value aside under a handle that is always the same for it: asking twice makes no second file. */
@@ -107,7 +114,7 @@ async function putAside(name: string, value: Json, session: Session): Promise<Js
   const handle = `r_${(await sha256(name)).slice(0, 16)}`;
   const { json, shape, preview } = outlined(value);
   await session.shared.results.write({ handle, tool: "workflow", json });
-  return { handle, bytes: json.length, ...shortened({ shape, preview }) };
+  return { handle, bytes: json.length, ...shortened({ shape, preview }), read: howToRead(handle) };
 }
 
 const shortened = ({ shape, preview }: { shape: string; preview: string }) => ({

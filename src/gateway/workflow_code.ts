@@ -3,8 +3,9 @@ import type { CodeTask } from "../dag/task.ts";
 import type { Json } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut } from "../model/text.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import { readStored, runCode } from "./code.ts";
+import { explained, typeProblems, unfenced } from "./code_hints.ts";
+import type { CodeRoom } from "./code_room.ts";
 import { chosenTools } from "./code_types.ts";
 import { MAX_STATE, returned } from "./code_state.ts";
 import type { Session } from "./session.ts";
@@ -13,11 +14,14 @@ const SHOWN_TOOLS = 3;
 const SHOWN_SIGNATURE = 200;
 const CUT_OFF = new Set(["TimeoutError", "MemoryError", "LimitError"]);
 
+export type CodeServices = Pick<CodeRoom, "sandbox" | "types">;
+
 /** Runs the code tasks of a workflow in the cage. */
-export function codePort(session: Session, sandbox: () => Promise<Sandbox>): RunPorts["runCode"] {
+export function codePort(session: Session, { sandbox, types }: CodeServices): RunPorts["runCode"] {
   return async (task, { deps, context }, { signal, timeoutMs, call }): Promise<TaskResult> => {
     const { timeout = timeoutMs, memoryLimit } = task.sandbox_config ?? {};
-    const request = { code: task.code, context, deps: deps as unknown as Json };
+    const code = unfenced(task.code);
+    const request = { code, context, deps: deps as unknown as Json };
     const { result } = await runCode(await sandbox(), session, request, {
       signal,
       limits: {
@@ -36,8 +40,11 @@ export function codePort(session: Session, sandbox: () => Promise<Sandbox>): Run
       }
       return { ok: true, output: { kind: "value", value }, bytes: result.bytes, ...state && { state } };
     }
-    const { type, message, line } = result.error;
-    const error = `${type}${line === undefined ? "" : ` in line ${line}`}: ${message}${await toolsFor(task, session)}`;
+    const { type, message, line, hint } = explained(result.error, session);
+    const where = line === undefined ? "" : ` in line ${line}`;
+    const [problem] = await typeProblems(result.error, { session, code, checker: types });
+    const byTypes = problem ? ` (by its types, line ${problem.line}: ${problem.message})` : "";
+    const error = `${type}${where}: ${message}${hint ? ` ${hint}` : ""}${byTypes}${await toolsFor(task, session)}`;
     return { ok: false, kind: "failed", error, isCutOff: CUT_OFF.has(type) };
   };
 }

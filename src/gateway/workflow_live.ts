@@ -10,8 +10,7 @@ import { isObject } from "../model/json.ts";
 import { log } from "../telemetry/log.ts";
 import type { Caller } from "./caller.ts";
 import type { Session } from "./session.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import { codePort } from "./workflow_code.ts";
+import { codePort, type CodeServices } from "./workflow_code.ts";
 import { createPorts, type PortOptions } from "./workflow_ports.ts";
 import { progressTo, type Teller } from "./workflow_progress.ts";
 import type { ToolBook } from "./workflow_tools.ts";
@@ -65,13 +64,13 @@ const LEAVE_MS = 3_000;
 
 export interface LiveRunsOptions {
   readonly journal: Journal;
-  sandbox(): Promise<Sandbox>;
+  readonly code: CodeServices;
   /** Told of a run that is over. */
   onEnd(state: RunState, session: Session): void;
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
+export function createLiveRuns({ journal, code, onEnd }: LiveRunsOptions) {
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
@@ -91,7 +90,7 @@ export function createLiveRuns({ journal, sandbox, onEnd }: LiveRunsOptions) {
     const onProgress: PortOptions["onProgress"] = (task, said) => {
       for (const { part } of listeners) part(task, said);
     };
-    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, sandbox), onProgress });
+    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, code), onProgress });
     const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
     const { state } = fold;
     const settled = (async () => {

@@ -70,8 +70,10 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       const verdict = judge(policy, task.tool);
       if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
       const read: ReadValue = options.isFromCode ? codeValueOf : valueOf;
-      if (server === "agentcards") result = await resultOf(task, await OWN_TOOLS.call(session, name, args), read);
-      else {
+      if (server === "agentcards") {
+        const { output, bytes } = await kept(await OWN_TOOLS.value(session, name, args), task.tool);
+        result = { ok: true, output, bytes };
+      } else {
         const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
         const request = { name, arguments: args, ...trace && { _meta: trace } };
         const asked = { server, request, timeoutMs, onSent, isPart: true };

@@ -1,7 +1,6 @@
 import type { Capabilities, ServerRequest } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
-import { type Ask, type Caller, type ClientSide, declared, offered, takes } from "./caller.ts";
+import { type Ask, type Caller, type ClientSide, declared, offered, takes, wordsOf } from "./caller.ts";
 
 /** One call of a run, ready to take its server's questions. */
 export interface AskingCall extends Caller {
@@ -62,9 +61,7 @@ export function createQuestions(
   const calls = new Map<Caller, (question: string) => void>();
 
   function ask(server: string, request: ServerRequest, until: AbortSignal): Promise<never> {
-    const { message } = request.params;
-    const asked = typeof message === "string" ? clean(message, server) : request.method;
-    const text = `it asks: ${oneLine(asked, 1_000)}`;
+    const text = `it asks: ${clean(wordsOf(request), server)}`;
     const refused = Promise.withResolvers<never>();
     const here = open.getOrInsertComputed(server, () => new Set());
     const question: Open = {

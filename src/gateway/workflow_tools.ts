@@ -1,12 +1,13 @@
 import { plan } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { inOneLine } from "../model/errors.ts";
+import { meant } from "../model/coerce.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
-import { type ArgumentCheck, loadArgumentCheck } from "./arguments.ts";
+import { argumentCheck, meantArguments, signatureNote } from "./arguments.ts";
 import { denied, resolveTool } from "./execute.ts";
 import type { Session } from "./session.ts";
 
@@ -71,8 +72,6 @@ export interface Planning {
   readonly book: ToolBook;
 }
 
-let checking: Promise<ArgumentCheck> | undefined;
-
 /** Tasks as somebody sent them become a plan, together with those that are there already. */
 export async function planTasks(
   given: unknown,
@@ -81,7 +80,7 @@ export async function planTasks(
 ): Promise<Plan> {
   const more = Array.isArray(given) ? given : undefined;
   await book.learn((more ?? []).flatMap((task) => isObject(task) && typeof task.tool === "string" ? [task.tool] : []));
-  const check = await (checking ??= loadArgumentCheck());
+  const check = await argumentCheck();
   const isThere = new Set(before.map(({ id }) => id));
   const full = more?.map((task) => withFullName(task, book));
   return plan(full ? [...before, ...full] : given, {
@@ -93,14 +92,18 @@ export async function planTasks(
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);
       if (verdict.kind === "deny") return [denied(found.id, verdict.pattern).message];
-      return found.tool ? check(found.tool, task.arguments) : [];
+      const problems = found.tool ? check(found.tool, task.arguments) : [];
+      return problems.length > 0 ? [...problems, signatureNote(found.tool!)] : [];
     },
   });
 }
 
-/** A task whose tool is named in full, so that it means the same tool tomorrow. */
+/** A task whose tool is named in full, so that it means the same tool tomorrow, with its arguments as they are meant. */
 function withFullName(task: unknown, book: ToolBook): unknown {
   if (!isObject(task) || typeof task.tool !== "string") return task;
   const found = book.find(task.tool);
-  return "id" in found ? { ...task, tool: found.id } : task;
+  if (!("id" in found)) return task;
+  const given = typeof task.arguments === "string" ? meant(task.arguments, "object")?.value : task.arguments;
+  const meaning = found.tool && isObject(given) && { arguments: meantArguments(found.tool, given) };
+  return { ...task, tool: found.id, ...meaning };
 }

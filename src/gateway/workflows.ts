@@ -9,9 +9,9 @@ import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { createTurns } from "../model/turn.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import { log } from "../telemetry/log.ts";
 import type { CodeRoom } from "./code_room.ts";
+import type { CodeServices } from "./workflow_code.ts";
 import type { Session } from "./session.ts";
 import type { Suggestions } from "./suggestions.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, replacedIn, type Request } from "./workflow_decisions.ts";
@@ -70,13 +70,13 @@ export interface Workflows {
 export interface WorkflowsOptions {
   readonly journal: Journal;
   readonly sessions: ReadonlySet<Session>;
-  sandbox(): Promise<Sandbox>;
+  readonly code: CodeServices;
   /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
 }
 
-export function createWorkflows({ journal, sessions, sandbox, onEnd }: WorkflowsOptions): Workflows {
-  const live = createLiveRuns({ journal, sandbox, onEnd });
+export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOptions): Workflows {
+  const live = createLiveRuns({ journal, code, onEnd });
   const inTurn = createTurns();
 
   async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {

@@ -34,6 +34,13 @@ PlainObject.defineProperty(Uint8Array.prototype, "toJSON", {
     return toBase64(this);
   },
 });
+// An error that code returns, out of Promise.allSettled for example, says what went wrong.
+PlainObject.defineProperty(PlainError.prototype, "toJSON", {
+  writable: true,
+  value(this: Error & { tool?: string }) {
+    return { name: this.name, message: this.message, ...this.tool !== undefined && { tool: this.tool } };
+  },
+});
 const NotCapable = Deno.errors.NotCapable;
 const mapGet = PlainFunction(PlainMap.prototype.get);
 const mapSet = PlainFunction(PlainMap.prototype.set);

@@ -17,8 +17,6 @@ interface Prepared {
   readonly namesIn: (query: string) => Names;
 }
 
-/** How many tools are named when none of them fits. */
-const NEAREST = 5;
 /** Sessions see different sets of tools; the last few stay ready. */
 const KEPT_SETS = 8;
 /** The best by words whose meaning is looked at in any case, in sets too large to look at all. */
@@ -50,7 +48,7 @@ export function createToolSearch(
     warm: semantic.warm,
     prepare,
     async search(tools, query, limit) {
-      if (tools.length === 0) return { hits: [], nearest: [] };
+      if (tools.length === 0) return { hits: [], weak: [] };
       const { texts, lexical, namesIn } = prepared(tools);
       const read = readQuery(query);
       const names = namesIn(query);
@@ -63,11 +61,13 @@ export function createToolSearch(
         : meaning.missing > 0
         ? `(${meaning.missing} of ${tools.length} tools are still being read and were searched by words only)`
         : undefined;
-      const hits = best.map(({ index, score }) => ({ tool: tools[index]!, score }));
-      if (fits) return { hits, nearest: [], ...note && { note } };
+      const isLast = (index: number) => Number(!names.named.has(index) && isDeprecated(tools[index]!));
+      const hits = best.toSorted((a, b) => isLast(a.index) - isLast(b.index))
+        .map(({ index, score }) => ({ tool: tools[index]!, score }));
+      if (fits) return { hits, weak: [], ...note && { note } };
       const said = names.mentioned.map((index) => tools[index]!);
-      const nearest = [...hits].sort((a, b) => Number(said.includes(b.tool)) - Number(said.includes(a.tool)));
-      return { hits: [], nearest: nearest.slice(0, NEAREST), ...note && { note } };
+      const weak = hits.toSorted((a, b) => Number(said.includes(b.tool)) - Number(said.includes(a.tool)));
+      return { hits: [], weak, ...note && { note } };
     },
     settled: semantic.settled,
     status: (tools) => semantic.status(tools.map(toolText)),
@@ -83,6 +83,14 @@ function build(tools: readonly Tool[]): Prepared {
     lexical,
     namesIn: createNameFinder(tools, (word) => terms(word).every((term) => lexical.count(term) <= RARE)),
   };
+}
+
+const DEPRECATED = /^\W*deprecated\b|\b(?:is|are|been) deprecated\b|\bdeprecated[:,;.!)\]]/i;
+const LOOKED_AT = 1_000;
+
+/** A tool whose own text says that another one has taken its place. */
+function isDeprecated({ description, title = "" }: Tool): boolean {
+  return DEPRECATED.test(description.slice(0, LOOKED_AT)) || DEPRECATED.test(title);
 }
 
 function isSame(a: readonly Tool[], b: readonly Tool[]): boolean {

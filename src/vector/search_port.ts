@@ -21,10 +21,10 @@ export interface EmbeddingsConfig {
 }
 
 export interface Ranking {
-  /** Best first; empty when nothing fits. */
+  /** Best first; empty when nothing fits well. */
   readonly hits: readonly Hit[];
-  /** When nothing fits: what came nearest, in case the judgement is wrong. */
-  readonly nearest: readonly Hit[];
+  /** When nothing fits well: what came nearest, the best first. */
+  readonly weak: readonly Hit[];
   /** What the asker should know of how it was searched. */
   readonly note?: string;
 }

@@ -72,11 +72,11 @@ export async function measure(tools: readonly Tool[], rows: readonly QueryRow[],
     let abstained = 0;
     for (const row of rows) {
       const asked = performance.now();
-      const { hits, nearest } = await search.search(tools, row.query, LIMIT);
+      const { hits, weak } = await search.search(tools, row.query, LIMIT);
       times.push(performance.now() - asked);
       if (hits.length === 0) abstained++;
       // A search that abstains still names what came nearest.
-      ranks.push(rankOf(row, [...hits, ...nearest].map(({ tool }) => tool.id)));
+      ranks.push(rankOf(row, [...hits, ...weak].map(({ tool }) => tool.id)));
     }
     const percent = (value: (rank: Rank) => number) =>
       Math.round(1000 * ranks.reduce((sum, rank) => sum + value(rank), 0) / ranks.length) / 10;

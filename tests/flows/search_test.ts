@@ -101,18 +101,106 @@ Deno.test("the words of a server's name do not crowd out what its tools do", asy
   assert.equal(ids(await find(client, "in the office, water the plants"))[0], "garden:water_plants");
 });
 
-Deno.test("a request that no tool can serve is told so, with what came nearest", async () => {
+Deno.test("a request that no tool fits well gets the nearest, marked as weak, with their signatures", async () => {
   await using home = await searchHome();
   await using client = await connectClient(home);
   await learnt(home);
   for (const query of ["order a pizza", "translate a poem into Finnish", "track a parcel", "tune a guitar"]) {
     const answer = await find(client, query);
-    assert.match(answer, /^No tool fits\. Say it with other words/, query);
-    assert.deepEqual(ids(answer), []);
-    assert.match(answer, /nearest, probably not it: \w+:\w+/);
+    assert.match(answer, /^No tool fits well\. These weak matches come nearest/, query);
+    assert.equal(ids(answer).length, 5, "each with its signature");
   }
   const { stdout } = await home.run(["search", "order a pizza", "--json"]);
-  assert.deepEqual(JSON.parse(stdout).tools, []);
+  const { tools, weak } = JSON.parse(stdout);
+  assert.deepEqual([tools, weak.length], [[], 7]);
+  assert.match((await home.run(["search", "order a pizza"])).stdout, /^No tool fits well\. The nearest:\nscore/);
+});
+
+Deno.test("servers, their tools and a server's name can be looked for; help explains the rest", async () => {
+  await using home = await searchHome({ policy: { deny: ["office:x1"] } });
+  await using client = await connectClient(home);
+  await learnt(home);
+  const look = async (input: Record<string, unknown>) => textOf(await client.call("search_tools", input));
+  const servers = await look({});
+  assert.match(servers, /^office \(4 tools\): .*\[schedule_meeting, send_mail, archive, get_stock_quote\]$/m);
+  assert.match(servers, /^garden \(2 tools\): /m);
+  for (
+    const input of [{ server: "garden" }, { query: "garden" }, { query: "Garden tools" }, { query: "garden server" }]
+  ) {
+    assert.deepEqual(ids(await look(input)), ["garden:water_plants", "garden:office_light"], JSON.stringify(input));
+  }
+  const office = await look({ server: "office" });
+  assert.deepEqual(ids(office).length, 4);
+  assert.match(office, /\(withheld by policy\.deny: office:x1\)/);
+  assert.ok(ids(await look({ query: "schedule something in the garden" })).includes("garden:water_plants"));
+  assert.match(await look({ query: "agentcards:help" }), /^Topics: workflows, code, handles, pauses/);
+  assert.match(await look({ query: "agentcards:help code" }), /A call returns the tool's structured content/);
+  assert.match(await look({ query: "agentcards:help workflow" }), /Code task: .*"type": "code_execution"/);
+  assert.match(textOf(await client.use("agentcards:help", { topic: "handles" })), /agentcards:read_result/);
+  const initialized = await client.request("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "again", version: "1" },
+  }).catch(() => undefined);
+  assert.ok(initialized, "it answers");
+  await using other = await connectClient(home, { handshake: false });
+  const hello = await other.request("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  });
+  assert.match((hello.result as { instructions: string }).instructions, /servers \(office, garden\)/);
+});
+
+Deno.test("deprecated tools come last, unless they are named", async () => {
+  const list = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(
+    list,
+    JSON.stringify([
+      {
+        name: "read_file",
+        description: "Read a file as text. DEPRECATED: Use read_text instead.",
+        inputSchema: object(),
+      },
+      { name: "read_text", description: "Read a file as text.", inputSchema: object() },
+      { name: "list_old", description: "Lists deprecated packages", inputSchema: object() },
+    ]),
+  );
+  await using home = await createTestHome({ servers: { files: testServer("listed", list) } });
+  await using client = await connectClient(home);
+  await learnt(home);
+  const found = ids(await find(client, "read a file as text"));
+  assert.deepEqual([found[0], found.at(-1)], ["files:read_text", "files:read_file"]);
+  assert.equal(ids(await find(client, "read_file"))[0], "files:read_file");
+  await Deno.remove(list);
+});
+
+Deno.test("after a restart every vector that was learned is there at once", async () => {
+  const list = await Deno.makeTempFile({ suffix: ".json" });
+  // Keys in an order that a database which sorts them would not keep.
+  const keys = ["zeta_value", "a", "middle_name", "bb", "k"];
+  const tools = Array.from({ length: 30 }, (_, i) => ({
+    name: `tool_${i}`,
+    description: `Does the thing number ${i} with some words about it`,
+    inputSchema: object(Object.fromEntries(keys.map((key, at) => [`${key}_${(i * 7 + at) % 5}`, { type: "string" }]))),
+  }));
+  await Deno.writeTextFile(list, JSON.stringify(tools));
+  await using home = await createTestHome({ servers: { many: testServer("listed", list) } });
+  {
+    await using client = await connectClient(home);
+    await learnt(home);
+    assert.match(await find(client, "tool_3", { limit: 1 }), /^many:tool_3\(zeta_value_1\?: string, a_2\?: string/);
+  }
+  assert.equal((await home.run(["engine", "stop"])).code, 0);
+  await using client = await connectClient(home);
+  const first = await find(client, "the thing with some words");
+  assert.doesNotMatch(first, /searched by words only/);
+  assert.match(
+    await find(client, "tool_3", { limit: 1 }),
+    /^many:tool_3\(zeta_value_1\?: string, a_2\?: string/,
+    "parameters keep their order",
+  );
+  await Deno.remove(list);
 });
 
 Deno.test("detail gives signatures, declarations or schemas, and a narrow budget says what it left out", async () => {
@@ -168,7 +256,7 @@ Deno.test("without a usable model search goes by words and says so", async () =>
       /searched by words only: Cannot get the model nobody\/nothing/.test(await find(client, "sprinkler valve")),
     15_000,
   );
-  assert.match(await find(client, "zebra"), /^No tool fits/);
+  assert.match(await find(client, "zebra"), /^No tool (fits well|was found)/);
   const { code, stdout } = await home.run(["status"]);
   assert.equal(code, 1);
   assert.match(stdout, /Search goes by words only: Cannot get the model nobody\/nothing from http:\/\/127\.0\.0\.1:1/);

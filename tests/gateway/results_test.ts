@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
-import { createResultStore, newHandle, slice } from "../../src/gateway/results.ts";
+import { createResultStore, newHandle, readable, slice } from "../../src/gateway/results.ts";
 
 const VALUE = JSON.parse(`{
   "items": [{"name": "a", "tags": ["x", "y"]}, {"name": "b"}],
@@ -62,11 +62,34 @@ Deno.test("a path that leads nowhere says what there is instead", () => {
 Deno.test("slice() cuts texts and lists, from an offset, with a limit", () => {
   assert.equal(slice("abcdef", { offset: 2, limit: 3 }), "cde");
   assert.equal(slice("abc", { offset: 9 }), "");
-  assert.equal((slice("x".repeat(30_000), {}) as string).length, 20_000);
+  assert.equal((slice("x".repeat(30_000), {}) as string).length, 30_000, "without a limit there is none");
   assert.deepEqual(slice([1, 2, 3], { offset: 1, limit: 1 }), [2]);
-  assert.equal((slice(Array(500).fill(0), {}) as unknown[]).length, 100);
+  assert.equal((slice(Array(500).fill(0), {}) as unknown[]).length, 500);
   assert.deepEqual(slice(VALUE, { path: "items", offset: 1 }), [{ name: "b" }]);
   assert.equal(slice(7, { offset: 3 }), 7);
+});
+
+Deno.test("readable() gives what fits and says what does not, with how to read on", () => {
+  const list = Array.from({ length: 3_000 }, (_, i) => ({ id: i }));
+  const first = readable(list, {}, 1_000);
+  const items = JSON.parse(first.text) as unknown[];
+  assert.ok(items.length > 50 && first.text.length <= 1_000);
+  assert.equal(first.note, `(items 0 to ${items.length - 1} of 3000; "offset": ${items.length} reads on)`);
+  const seen: unknown[] = [];
+  for (let offset = 0; offset < 3_000;) {
+    const part = JSON.parse(readable(list, { offset }, 1_000).text) as unknown[];
+    seen.push(...part);
+    offset += part.length;
+  }
+  assert.deepEqual(seen, list, "all of it can be read");
+  assert.deepEqual(readable(list, { offset: 2_990 }, 1_000).note, "(items 2990 to 2999 of 3000)");
+  assert.equal(readable(list, { offset: 5_000 }, 1_000).note, "(nothing from offset 5000 on: there are 3000 items)");
+  assert.equal(readable(list, { limit: 2 }, 1_000).text, '[{"id":0},{"id":1}]');
+  assert.deepEqual(readable([1, 2], {}, 1_000), { text: "[1,2]" });
+  assert.deepEqual(readable([], {}, 1_000), { text: "[]" });
+  assert.match(readable("x".repeat(50), {}, 20).note!, /characters 0 to 19 of 50; "offset": 20 reads on/);
+  assert.match(readable(["y".repeat(50)], {}, 20).note!, /20 of 52 characters of item 0 of 1; .*"path": "\[0\]"/);
+  assert.match(readable({ long: "y".repeat(50), b: 1 }, {}, 20).note!, /"path", such as "long"; there are long, b\)/);
 });
 
 async function withStore(

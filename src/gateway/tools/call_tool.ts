@@ -21,12 +21,13 @@ const INPUT = z.strictObject({
 export const callTool: GatewayTool = {
   definition: {
     name: "call_tool",
-    description: "Call one tool found by search_tools. Returns its result unchanged; long results come as a handle.",
+    description:
+      "Call one tool found by search_tools. Returns its result unchanged; a long one as a handle for agentcards:read_result.",
     inputSchema: {
       type: "object",
       properties: {
         tool: { type: "string", description: "server:tool" },
-        arguments: { type: "object", description: "The tool's own arguments" },
+        arguments: { type: "object" },
       },
       required: ["tool"],
     },

@@ -4,6 +4,7 @@ import { textResult } from "../answer.ts";
 import { callsAs, runCode } from "../code.ts";
 import { codeAnswer, typesAnswer } from "../code_answer.ts";
 import { cacheKey } from "../code_cache.ts";
+import { typeProblems, unfenced } from "../code_hints.ts";
 import { chosenTools, typesFor } from "../code_types.ts";
 import { parseInput } from "../input.ts";
 import type { GatewayTool } from "./tool.ts";
@@ -26,13 +27,13 @@ export const executeCode: GatewayTool = {
   definition: {
     name: "execute_code",
     description:
-      'Run TypeScript in a sandbox to call tools in loops and reduce data before it reaches you: `const r = await github.list_issues({…}); return r.length`. All servers are variables, or tools["server:tool"](args). No files, no network.',
+      'Run TypeScript that calls tools in loops and reduces data: `const r = await github.list_issues({…}); return r.length`. Calls return parsed values, throw on failure. Also tools["server:tool"](args). Sandboxed: no files, no network.',
     inputSchema: {
       type: "object",
       properties: {
         code: { type: "string" },
-        intent: { type: "string", description: "What it is for: finds tools" },
-        context: { type: "object", description: "Visible as `context`" },
+        intent: { type: "string", description: "Finds tools for it" },
+        context: { type: "object" },
         options: { type: "object", description: "timeout_ms, memory_mb, tools, typecheck, cache" },
       },
       required: ["code"],
@@ -40,8 +41,10 @@ export const executeCode: GatewayTool = {
   },
   label: () => "agentcards:execute_code",
   run: async (session, { input }, caller) => {
-    const { code, intent, context: given = {}, options = {} } = parseInput(INPUT, input);
+    const { code: sent, intent, context: given = {}, options = {} } = parseInput(INPUT, input);
+    const code = unfenced(sent);
     const context = given as Json;
+    const acted: string[] = [];
     const chosen = await chosenTools(session, { intent, named: options.tools });
     if (options.typecheck) {
       const checker = await session.code.types();
@@ -52,14 +55,19 @@ export const executeCode: GatewayTool = {
     const before = key === undefined ? undefined : session.code.cache.find(key);
     const outcome = before ?? await runCode(await session.code.sandbox(), session, { code, context, deps: {} }, {
       signal: caller.signal,
-      call: callsAs(session, caller),
+      call: callsAs(session, caller, (tool) => acted.push(tool)),
       limits: {
         ...options.timeout_ms !== undefined && { wallMs: options.timeout_ms },
         ...options.memory_mb !== undefined && { memoryMb: options.memory_mb },
       },
     });
     if (key !== undefined && !before) session.code.cache.keep(key, outcome);
-    const { json, isError } = await codeAnswer(outcome, session, { chosen, isCached: before !== undefined });
+    const { result } = outcome;
+    const problems = result.ok || options.typecheck
+      ? []
+      : await typeProblems(result.error, { session, code, checker: session.code.types });
+    const isCached = before !== undefined;
+    const { json, isError } = await codeAnswer(outcome, session, { code, chosen, isCached, acted, problems });
     return { kind: "result", result: textResult(json, isError) };
   },
 };

@@ -8,19 +8,20 @@ export const resumeWorkflow: GatewayTool = {
   definition: {
     name: "resume_workflow",
     description:
-      "Tell how a workflow stands, or decide what it waits for. inject takes tasks; replan takes requirement, what else you want; resolve takes task, outcome (done|retry|skip) and value for done.",
+      "See how a workflow stands (status; without workflow_id: your runs), decide or repair it: retry {tasks?: ids}, replace|inject {tasks}, remove {ids}, resolve {task, outcome: done|retry|skip, value}, replan {requirement}.",
     inputSchema: {
       type: "object",
       properties: {
         workflow_id: { type: "string" },
         action: { type: "string", enum: [...ACTIONS] },
-        tasks: { type: "array", items: { type: "object" } },
+        tasks: { type: "array" },
+        ids: { type: "array" },
         requirement: { type: "string" },
         task: { type: "string" },
         outcome: { type: "string" },
         value: {},
       },
-      required: ["workflow_id", "action"],
+      required: ["action"],
     },
   },
   label: () => "agentcards:resume_workflow",

@@ -1,15 +1,18 @@
 import { z } from "../../../deps.ts";
 import { declarations } from "../../model/declaration.ts";
 import { signature } from "../../model/signature.ts";
-import { cut, sanitise, tokens } from "../../model/text.ts";
+import { cut, oneLine, sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
 import { textResult } from "../answer.ts";
+import { judge } from "../../policy/rules.ts";
+import { helpFor } from "../help.ts";
 import { parseInput } from "../input.ts";
-import { findTools, type Found } from "../search.ts";
+import type { WorkSession } from "../workflows.ts";
+import { findTools, type Found, knownTools, listServers, serverMeant } from "../search.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
-  query: z.string().min(1).max(2_000),
+  query: z.string().max(2_000).optional(),
   limit: z.number().int().min(1).max(50).optional(),
   server: z.string().max(64).optional(),
   detail: z.enum(["signature", "types", "schema"]).optional(),
@@ -18,13 +21,14 @@ const INPUT = z.strictObject({
 const BUDGET_TOKENS = 2_000;
 /** One tool is shown whole, within reason. */
 const LINE_LENGTH = 40_000;
+const SHOWN_WEAK = 5;
 
 /** Finds tools by what they do. */
 export const searchTools: GatewayTool = {
   definition: {
     name: "search_tools",
     description:
-      "Find tools of the user's MCP servers by what they do or by name. Search before saying that something cannot be done.",
+      'Find tools of the user\'s MCP servers by purpose or name before saying something cannot be done. No query: lists servers; server alone: its tools; query "agentcards:help": guide to workflows, code, handles, pauses.',
     inputSchema: {
       type: "object",
       properties: {
@@ -33,19 +37,72 @@ export const searchTools: GatewayTool = {
         server: { type: "string" },
         detail: { type: "string", enum: ["signature", "types", "schema"] },
       },
-      required: ["query"],
     },
     annotations: { readOnlyHint: true },
     _meta: { "anthropic/alwaysLoad": true },
   },
   label: () => "search_tools",
   run: async (session, { input }) => {
-    const { query, limit = 8, server, detail = "signature" } = parseInput(INPUT, input);
-    session.notice.asked(query);
-    const found = await findTools(session, { query, limit, ...server && { server } });
-    return { kind: "result", result: textResult(render(found, detail)) };
+    const { query = "", limit = 8, server, detail = "signature" } = parseInput(INPUT, input);
+    return {
+      kind: "result",
+      result: textResult(await answer(session, { query: query.trim(), limit, server, detail })),
+    };
   },
 };
+
+interface Search {
+  readonly query: string;
+  readonly limit: number;
+  readonly server: string | undefined;
+  readonly detail: Detail;
+}
+
+async function answer(session: WorkSession, { query, limit, server, detail }: Search): Promise<string> {
+  const help = helpFor(query);
+  if (help !== undefined) return help;
+  const meant = query === "" ? server : server === undefined ? serverMeant(session, query) : undefined;
+  if (meant !== undefined) return await toolsOf(session, meant, detail);
+  if (query === "") return await serversText(session);
+  session.notice.asked(query);
+  return render(await findTools(session, { query, limit, ...server && { server } }), detail);
+}
+
+const ABOUT_LENGTH = 120;
+const SHOWN_NAMES = 8;
+
+/** A line for each server: how many tools it has, and what it says about itself or what its tools are called. */
+async function serversText(session: WorkSession): Promise<string> {
+  const { servers, notes } = await listServers(session);
+  const lines = servers.map(({ server, tools, about }) => {
+    const names = tools.slice(0, SHOWN_NAMES).map(({ name }) => name).join(", ");
+    const more = tools.length > SHOWN_NAMES ? `, and ${tools.length - SHOWN_NAMES} more` : "";
+    return `${server} (${tools.length} tools): ${about ? `${oneLine(about, ABOUT_LENGTH)} ` : ""}[${names}${more}]`;
+  });
+  return [
+    ...lines.length > 0 ? lines : ["No servers are configured."],
+    ...notes,
+    'search_tools {"server": NAME} lists the tools of one, {"query": ...} searches all.',
+  ].join("\n");
+}
+
+/** All tools of one server: as many as fit in full, the others by name. */
+async function toolsOf(session: WorkSession, server: string, detail: Detail): Promise<string> {
+  const { tools, notes } = await knownTools(session, server);
+  const { allowed = [], withheld = [] } = Object.groupBy(
+    tools,
+    ({ id }) => judge(session.config.policy, id).kind === "deny" ? "withheld" : "allowed",
+  );
+  const { text, rest } = inFull(allowed, detail);
+  return [
+    ...text.length > 0 ? text : [`${server} has no tools.`],
+    ...rest.length > 0
+      ? [`(${rest.length} more of ${server}, by name: ${rest.map(({ name }) => name).join(", ")}; a query finds them)`]
+      : [],
+    ...withheld.length > 0 ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
+    ...notes,
+  ].join("\n");
+}
 
 type Detail = NonNullable<z.infer<typeof INPUT>["detail"]>;
 
@@ -55,33 +112,39 @@ const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
   schema: schemaText,
 };
 
-function render(found: Found, detail: Detail): string {
-  const lines = found.tools.map(({ tool }) => cut(RENDER[detail](tool), LINE_LENGTH));
+/** As many tools as the budget holds, one at least; the others are left for whoever asks. */
+function inFull(tools: readonly Tool[], detail: Detail): { text: string[]; rest: readonly Tool[] } {
   const shown: string[] = [];
   let spent = 0;
-  for (const line of lines) {
+  for (const tool of tools) {
+    const line = cut(RENDER[detail](tool), LINE_LENGTH);
     spent += tokens(line);
     if (shown.length > 0 && spent > BUDGET_TOKENS) break;
     shown.push(line);
   }
-  const cutOff = lines.length - shown.length;
   // One declaration for each server, so that the text as a whole can be used.
-  const text = detail === "types" && shown.every((line) => line.length < LINE_LENGTH)
-    ? [declarations(found.tools.slice(0, shown.length).map(({ tool }) => tool))]
-    : shown;
+  const isDeclared = detail === "types" && shown.length > 0 && shown.every((line) => line.length < LINE_LENGTH);
+  return {
+    text: isDeclared ? [declarations(tools.slice(0, shown.length))] : shown,
+    rest: tools.slice(shown.length),
+  };
+}
+
+function render({ tools, weak, notes }: Found, detail: Detail): string {
+  const isWeak = tools.length === 0 && weak.length > 0;
+  const hits = isWeak ? weak.slice(0, SHOWN_WEAK) : tools;
+  const { text, rest } = inFull(hits.map(({ tool }) => tool), detail);
   return [
-    ...shown.length ? text : [nothingFits(found)],
-    ...cutOff ? [`(${cutOff} more did not fit; ask with a smaller limit or a narrower query)`] : [],
-    ...found.notes,
+    ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
+    ...text,
+    ...rest.length > 0 ? [`(${rest.length} more did not fit; ask with a smaller limit or a narrower query)`] : [],
+    ...notes,
   ].join("\n");
 }
 
-function nothingFits({ nearest }: Found): string {
-  const names = nearest.length
-    ? ` (What came nearest, probably not it: ${nearest.map(({ tool }) => tool.id).join(", ")})`
-    : "";
-  return `No tool fits. Say it with other words, or name the service or the object it is about.${names}`;
-}
+const WEAK =
+  "No tool fits well. These weak matches come nearest; other words, or the name of a service, may find more:";
+const NOTHING = "No tool was found. search_tools without a query lists the servers.";
 
 function schemaText(tool: Tool): string {
   const { id, description, inputSchema, outputSchema } = tool;

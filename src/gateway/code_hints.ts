@@ -1,0 +1,64 @@
+import { identifier } from "../model/declaration.ts";
+import { messageOf } from "../model/errors.ts";
+import { nearest } from "../model/text.ts";
+import { within } from "../model/time.ts";
+import type { CageOutcome } from "../sandbox/cage.ts";
+import type { TypeChecker, TypeProblem } from "../sandbox/typecheck.ts";
+import { log } from "../telemetry/log.ts";
+import { GIVEN } from "./code.ts";
+import { typesFor } from "./code_types.ts";
+import type { Session } from "./session.ts";
+
+type CodeError = Extract<CageOutcome["result"], { ok: false }>["error"];
+
+const FENCED = /^\s*```[\w-]*[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/;
+
+/** Code without the fence of a Markdown block around it. */
+export function unfenced(code: string): string {
+  return FENCED.exec(code)?.[1] ?? code;
+}
+
+const SHOWN_SERVERS = 30;
+const NO_ACCESS =
+  "Code in the sandbox has no network, no files and no environment. Call a tool of a server instead, or pass data in by context.";
+
+/** A failure in words that help whoever wrote the code: what there is instead of what was not found or not allowed. */
+export function explained(error: CodeError, session: Session): CodeError & { readonly hint?: string } {
+  if (error.type === "PermissionError") {
+    return { ...error, message: error.message.replace(/,? run again with the --allow-[\s\S]*$/, ""), hint: NO_ACCESS };
+  }
+  const unknown = /^ReferenceError: (\S+) is not defined/.exec(error.message)?.[1];
+  if (unknown === undefined) return error;
+  const variables = serversOf(session);
+  const near = nearest(unknown, variables, 1)[0];
+  const more = variables.length > SHOWN_SERVERS ? ` and ${variables.length - SHOWN_SERVERS} more` : "";
+  const hint = `${near ? `Did you mean ${near}? ` : ""}Servers are the variables ${
+    variables.slice(0, SHOWN_SERVERS).join(", ")
+  }${more}; also tools["server:tool"](args), context, deps, results.get(handle).`;
+  return { ...error, hint };
+}
+
+function serversOf(session: Session): string[] {
+  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => identifier(config.name))
+    .filter((variable) => !GIVEN.has(variable));
+}
+
+const CHECKED = new Set(["RuntimeError", "ToolError"]);
+const CHECK_MS = 5_000;
+const SHOWN_PROBLEMS = 5;
+
+/** What a type check says about code that has failed, where the types of its tools are known; nothing when it is late. */
+export async function typeProblems(
+  { type }: CodeError,
+  { session, code, checker }: { session: Session; code: string; checker(): Promise<TypeChecker> },
+): Promise<TypeProblem[]> {
+  if (!CHECKED.has(type)) return [];
+  try {
+    const check = async () =>
+      await (await checker()).check(await typesFor(session, code), AbortSignal.timeout(CHECK_MS));
+    return (await within(check(), CHECK_MS, "the type check took too long")).slice(0, SHOWN_PROBLEMS);
+  } catch (error) {
+    log("debug", "type_check_failed", { reason: messageOf(error) });
+    return [];
+  }
+}

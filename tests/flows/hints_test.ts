@@ -1,0 +1,183 @@
+// What an agent gets wrong comes back with what would be right.
+import assert from "node:assert/strict";
+import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
+import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { linesOf, read, refused, run, task } from "../fixtures/workflow.ts";
+
+const CONFIG = { servers: { kit: testServer("kit", "--files"), "second-kit": testServer("kit", "--name=second") } };
+
+const execute = async (client: RawClient, code: string, more: Record<string, unknown> = {}) =>
+  JSON.parse(textOf(await client.call("execute_code", { code, ...more })));
+
+Deno.test("wrong arguments come back with what is wrong and the tool's signature; right errors as they are", async () => {
+  await using home = await createTestHome({
+    servers: { ...CONFIG.servers, files: testServer("listed", "/nowhere.json") },
+  });
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const wrong = await client.use("kit:refuse", {});
+  assert.equal(textOf(wrong), "kit:refuse failed: no such thing (code -32603)", "its arguments are not to blame");
+  const missing = await client.use("kit:read_file", { times: 2 });
+  assert.equal(missing.isError, true);
+  assert.match(
+    textOf(missing),
+    /arguments\.file is missing\. Signature: kit:read_file\(file: string, times\?: number\)/,
+  );
+  const planned = await refused(client.call("run_workflow", { tasks: [task("a", "kit:add", { a: 1, c: 2 })] }));
+  assert.match(planned, /task a: arguments\.b is missing; task a: Signature: kit:add\(a: number, b: number\)/);
+  const unchanged = await client.use("kit:fail", {});
+  assert.deepEqual(unchanged.content, [{ type: "text", text: "it did not work" }]);
+});
+
+Deno.test("JSON given as text and numbers given as text are read as what was meant", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const sum = async (input: Record<string, unknown>) =>
+    (await client.call("call_tool", { tool: "kit:add", ...input })).structuredContent;
+  assert.deepEqual(await sum({ arguments: '{"a": 1, "b": 2}' }), { sum: 3 });
+  assert.deepEqual(await sum({ arguments: { a: "1", b: "2.5" } }), { sum: 3.5 });
+  const echoed = await client.use("kit:echo", { text: '{"a": 1}' });
+  assert.equal(textOf(echoed), 'kit: {"a": 1}', "where a text is wanted a text stays");
+  const answer = read(
+    await client.call("run_workflow", {
+      tasks: JSON.stringify([{ id: "a", tool: "kit:add", arguments: '{"a": "4", "b": 5}' }]),
+      options: '{"timeout_ms": "20000"}',
+    }),
+  );
+  assert.deepEqual([answer.status, answer.results], ["completed", { a: { sum: 9 } }]);
+  assert.match(textOf(await client.call("search_tools", { query: "add numbers", limit: "1" })), /kit:add/);
+});
+
+Deno.test("a task of a wrong form is answered with the keys of a task and an example of the right form", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const answer = (tasks: unknown[]) => refused(client.call("run_workflow", { tasks }));
+  const tool = await answer([{ id: "a", tool: "kit:echo", args: { text: "x" }, after: ["b"] }]);
+  assert.match(tool, /args is not a key of a task, after is not a key of a task/);
+  assert.match(
+    tool,
+    /A tool task has id, depends_on, .*tool, arguments; for example \{"id": "a", "tool": "server:tool"/,
+  );
+  const code = await answer([{ id: "a", type: "code_execution", script: "return 1" }]);
+  assert.match(code, /A code task has .*code, context.*; for example \{"id": "sum", "type": "code_execution"/);
+  assert.deepEqual((await run(client, [{ id: "a", code: "return 1" }])).results, { a: 1 }, "what has code is code");
+});
+
+Deno.test("code that fails says what there is instead, and what it had done before", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const net = (await execute(client, 'return await fetch("http://127.0.0.1:9999/")')).error;
+  assert.doesNotMatch(JSON.stringify(net), /--allow/);
+  assert.match(net.hint, /no network.*Call a tool of a server instead/);
+  const unknown = (await execute(client, "return await filesystem.read({})")).error;
+  assert.match(unknown.message, /filesystem is not defined/);
+  assert.match(unknown.hint, /Servers are the variables kit, second_kit; also tools\["server:tool"\]\(args\), context/);
+  const settled = await execute(client, "return await Promise.allSettled([kit.fail({}), kit.echo({ text: 'x' })])");
+  assert.deepEqual(settled.result[0].reason, { name: "ToolError", message: "it did not work", tool: "kit:fail" });
+  assert.equal(
+    (await execute(client, "const a = await kit.add({ a: 1, b: 2 })")).hint,
+    "The code returned nothing: end it with `return VALUE`.",
+  );
+  assert.equal((await execute(client, "return null")).hint, undefined);
+  assert.equal((await execute(client, "```ts\nreturn 7\n```")).result, 7);
+  const file = `${home.dir}/oracle`;
+  const half = await execute(
+    client,
+    `for (const line of ["1", "2"]) await kit.append({ file: context.file, line });\nthrow new Error("half-way")`,
+    { context: { file } },
+  );
+  assert.equal(half.acted, "It had acted before: kit:append (2 times).");
+  assert.equal((await linesOf(file)).length, 4);
+  const fenced = await run(client, [{ id: "a", type: "code_execution", code: "```\nreturn nope.x()\n```" }]);
+  assert.match(fenced.tasks[0]!.error!, /nope is not defined Servers are the variables kit/);
+});
+
+Deno.test("a failed run of code is explained by its types; without typecheck none keeps it from running", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const loose = await execute(
+    client,
+    "const s: number = 'no number' as any; return await kit.echo({ text: 5 as any })",
+  );
+  assert.equal(loose.result, "kit: 5");
+  const untyped = await execute(client, "const s: string = 5; return s");
+  assert.equal(untyped.result, 5, "types that do not fit do not stop code");
+  const failed = await execute(client, "const r = await kit.read_file({ path: '/x' });\nreturn r");
+  assert.equal(failed.error.type, "ToolError");
+  assert.match(JSON.stringify(failed.diagnostics), /'path' does not exist in type/);
+  assert.equal(failed.diagnostics[0].line, 1);
+  const unexplained = await execute(client, "throw new Error('x')");
+  assert.equal(unexplained.diagnostics, undefined);
+});
+
+Deno.test("a handle that came from a workflow or from code says how it is read; inside code a result is whole", async () => {
+  await using home = await createTestHome({ ...CONFIG, limits: { answer_tokens: 500 } });
+  await using client = await connectClient(home);
+  const flow = await run(client, [task("rows", "kit:rows", { count: 3_000 })]);
+  const stored = flow.results.rows as { handle: string; read: string };
+  assert.match(stored.read, new RegExp(`call_tool agentcards:read_result \\{"handle":"${stored.handle}"`));
+  const made = await execute(client, "return Array.from({ length: 3000 }, (_, id) => ({ id }))");
+  assert.match(made.result.read, /call_tool agentcards:read_result/);
+  const { handle } = made.result;
+  const part = await client.use("agentcards:read_result", { handle });
+  const shown = JSON.parse(part.content[0]!.text!) as unknown[];
+  assert.equal(part.content[1]!.text, `(items 0 to ${shown.length - 1} of 3000; "offset": ${shown.length} reads on)`);
+  const next = await client.use("agentcards:read_result", { handle, offset: shown.length, limit: 1 });
+  assert.deepEqual(JSON.parse(next.content[0]!.text!), [{ id: shown.length }]);
+  const inside = await execute(
+    client,
+    `const whole = await results.get(context.handle);
+     const read = await tools["agentcards:read_result"]({ handle: context.handle });
+     return [whole.length, read.length, read[2999].id]`,
+    { context: { handle } },
+  );
+  assert.deepEqual(inside.result, [3000, 3000, 2999]);
+  const task_ = await run(client, [
+    task("all", "agentcards:read_result", { handle }),
+    { id: "count", type: "code_execution", code: "return deps.all.output.length", depends_on: ["all"] },
+  ]);
+  assert.deepEqual(task_.results, { count: 3000 });
+});
+
+Deno.test("a question that nobody can answer shows its fields", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const asked = JSON.parse(textOf(await client.use("kit:ask")));
+  assert.equal(asked.pending.why, "it asks: What is your name? (fields: name: string)");
+  const flow = await run(client, [task("ask", "kit:ask")]);
+  assert.equal(flow.pending?.why, "it asks: What is your name? (fields: name: string)");
+  const code = await client.call("execute_code", { code: "return await kit.ask({})" });
+  assert.match(textOf(code), /What is your name\? \(fields: name: string\)/);
+});
+
+Deno.test("status tells how it is now: a variable that was set, a program that was deleted", async () => {
+  const script = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.copyFile(new URL("../servers/shop.ts", import.meta.url), script);
+  await Deno.copyFile(new URL("../servers/wire.ts", import.meta.url), script.replace(/[^/]+$/, "wire.ts"));
+  const copied = testServer("shop");
+  await using home = await createTestHome({
+    servers: {
+      kit: { ...testServer("kit"), env: { NEEDED: "${NEEDED_HERE}" } },
+      own: { ...copied, args: [...copied.args.slice(0, -1), script] },
+      gone: { command: "no-such-program-anywhere" },
+    },
+  });
+  const server = async (name: string, env: Record<string, string> = {}) => {
+    const { stdout } = await home.run(["status", "--json"], { env });
+    return JSON.parse(stdout).servers.find((one: { name: string }) => one.name === name);
+  };
+  await using client = await connectClient(home);
+  assert.match(textOf(await client.use("kit:echo", { text: "x" })), /NEEDED_HERE not set/);
+  assert.match((await server("kit")).error, /NEEDED_HERE not set/);
+  assert.equal((await server("kit", { NEEDED_HERE: "now" })).error, null, "it is set now, so nothing is wrong");
+  assert.match((await server("gone")).error, /there is no program "no-such-program-anywhere"/);
+  await client.use("own:list_orders", { customer: "a" });
+  await until("it is known", async () => (await server("own")).tools === 5);
+  assert.equal((await server("own")).error, null);
+  await Deno.remove(script);
+  assert.match((await server("own")).error, /there is no file .*\.ts/);
+  assert.match((await home.run(["status"])).stdout, /own +(running|failing)/);
+});
