@@ -1,12 +1,13 @@
 import { applyChange, stillTrue } from "../config/clients/apply.ts";
-import { type Backup, backUp, hashOf, record, runId } from "../config/clients/backup.ts";
+import { type Backup, backUp, hashOf, openBackups, record, runId } from "../config/clients/backup.ts";
 import { claudeCommands, findClaude, isClaudeRunning, runClaude } from "../config/clients/claude_cli.ts";
 import { parseFile } from "../config/clients/parse.ts";
 import type { FileEdit } from "../config/clients/rewrite.ts";
 import { ensureHome } from "../config/home.ts";
 import { addSecrets } from "../config/secrets.ts";
-import { writeConfig } from "../config/write.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { Move } from "../config/clients/moves.ts";
+import { removeServers, replaceFile, writeConfig } from "../config/write.ts";
+import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import type { InitIo, ProbeResult } from "./init_io.ts";
 import { makeTarget, type Plan, type Target } from "./init_plan.ts";
 import { undoCommand } from "./init_show.ts";
@@ -44,27 +45,52 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
     for (const change of plan.changes) made.push(await backUp(change, io.home, run));
     return made;
   });
+  const takeBack = await undoing(plan, backups, io);
+  const whenLeft = io.onInterrupt?.(takeBack);
   await step("secrets.env", () => addSecrets(io.home.secrets, plan.secrets));
   await step("config.yaml", () => writeTargets(plan));
   const names = plan.moves.filter(({ target, server }) => target === "global" && !server.disabled).map(({ name }) =>
     name
   );
-  const probes = await probe(names, io);
-  const kept = await step("sign-ins", () => leaveSignIns(plan, probes));
+  const probes = await probe(names, io).catch(async (error) => {
+    whenLeft?.();
+    await takeBack();
+    throw new AgentCardsError("ENGINE_UNREACHABLE", `Cannot move anything: ${messageOf(error)}`, {
+      cause: error,
+      hint: `Nothing was changed. ${toAgentCardsError(error).hint ?? "`agentcards status` may say more."}`,
+    });
+  });
+  whenLeft?.();
+  const kept = await step("sign-ins", () => leaveSignIns(plan, probes, io));
   return { probes, kept, ...await rewriteClients(backups, { plan, kept, io }) };
 }
 
+/** Starts each server once. An engine that does not answer is an error: clients are not moved behind it. */
 async function probe(servers: readonly string[], io: InitIo): Promise<readonly ProbeResult[]> {
-  if (servers.length === 0) return [];
-  try {
-    const probes = await io.probe(servers);
-    // Search works without it, by words, and `status` tells why.
-    await io.learn().catch(() => {});
-    return probes;
-  } catch (error) {
-    // The servers could not be tried at all: they are configured, and `status` will tell.
-    return servers.map((server) => ({ server, ok: false, tools: 0, tokens: 0, ms: 0, error: messageOf(error) }));
-  }
+  const probes = await io.probe(servers);
+  // Search works without it, by words, and `status` tells why.
+  if (servers.length > 0) await io.learn().catch(() => {});
+  return probes;
+}
+
+/** What puts our own files back to how they were before anything was written. */
+async function undoing(plan: Plan, backups: readonly Backup[], io: InitIo): Promise<() => Promise<void>> {
+  const paths = [io.home.secrets, ...Object.values(plan.targets).map(({ path }) => path)];
+  const before = await Promise.all(paths.map(async (path) => [path, await bytesOf(path)] as const));
+  return async () => {
+    for (const [path, bytes] of before) {
+      if (bytes) await replaceFile(path, bytes);
+      else await Deno.remove(path).catch(() => {});
+    }
+    for (const { dir } of backups) await Deno.remove(dir, { recursive: true }).catch(() => {});
+  };
+}
+
+async function bytesOf(path: string): Promise<Uint8Array | undefined> {
+  return await Deno.readFile(path).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  });
 }
 
 async function writeTargets({ targets }: Plan): Promise<void> {
@@ -74,20 +100,33 @@ async function writeTargets({ targets }: Plan): Promise<void> {
 }
 
 /** A remote server that answers 401 wants an OAuth sign-in that only its client can do. */
-async function leaveSignIns({ moves, targets }: Plan, probes: readonly ProbeResult[]): Promise<string[]> {
+async function leaveSignIns({ moves, targets }: Plan, probes: readonly ProbeResult[], io: InitIo): Promise<string[]> {
   const wants = ({ ok, error }: ProbeResult) => !ok && /\b401\b|unauthori[sz]ed|\boauth\b/i.test(error ?? "");
-  const kept = moves.filter(({ name, server, isKnown, target }) =>
-    target === "global" && !isKnown && server.url && !hasCredential(server) &&
+  const staying = moves.filter(({ name, server, target }) =>
+    target === "global" && server.url && !hasCredential(server) &&
     probes.some((probe) => probe.server === name && wants(probe))
-  ).map(({ name }) => name);
+  );
+  const kept = staying.map(({ name }) => name);
   if (kept.length === 0) return kept;
   const { additions, path, before }: Target = targets.global!;
   const servers = Object.fromEntries(Object.entries(additions.servers).filter(([name]) => !kept.includes(name)));
   const isKept = (pattern: string) => kept.some((name) => pattern.startsWith(`${name}:`));
   const deny = additions.deny.filter((pattern) => !isKept(pattern));
   const approve = additions.approve.filter((pattern) => !isKept(pattern));
-  await writeConfig(path, makeTarget({ servers, deny, approve }, path, before).after);
+  const { after } = makeTarget({ servers, deny, approve }, path, before);
+  await writeConfig(path, removeServers(after, await leftBehind(staying, io), path));
   return kept;
+}
+
+/** Servers that stay in their client and are in our file only because an earlier `init` was cut off. */
+async function leftBehind(staying: readonly Move[], io: InitIo): Promise<string[]> {
+  const { backups } = await openBackups(io.home);
+  const begun = backups.filter(({ manifest }) => manifest.after === undefined).flatMap(({ manifest }) =>
+    manifest.edit.remove.map((item) => `${manifest.path} ${item.name}`)
+  );
+  return staying.filter(({ isKnown, origins }) =>
+    isKnown && origins.some(({ source, name }) => begun.includes(`${source.path} ${name}`))
+  ).map(({ name }) => name);
 }
 
 function hasCredential({ headers, url }: { headers?: Record<string, string>; url?: string }): boolean {

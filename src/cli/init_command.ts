@@ -1,6 +1,7 @@
 import { locateHome } from "../config/home.ts";
 import { TOOLS } from "../gateway/tools/all.ts";
 import { instructionsFor } from "../gateway/mcp_server.ts";
+import { messageOf } from "../model/errors.ts";
 import { tokens } from "../model/text.ts";
 import { confirm } from "./confirm.ts";
 import { learnTools, readServers } from "./index_command.ts";
@@ -25,7 +26,23 @@ export async function runInit(options: Partial<InitOptions>, terminal: Terminal)
     ownTokens: ownTokens(),
     probe: (servers) => readServers(servers, terminal.isTerminal),
     learn: () => learnTools(terminal.isTerminal),
+    onInterrupt: (action) => onInterrupt(action, terminal),
   });
+}
+
+const INTERRUPTED = 130;
+
+/** Ctrl-C first takes back what was begun, then ends the command. */
+function onInterrupt(action: () => Promise<void>, terminal: Terminal): () => void {
+  const signals = Deno.build.os === "windows" ? ["SIGINT"] as const : ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const stop = () => {
+    action().then(
+      () => terminal.err("\nInterrupted. Nothing was changed.\n"),
+      (error) => terminal.err(`\nInterrupted, and not all could be taken back: ${messageOf(error)}\n`),
+    ).finally(() => Deno.exit(INTERRUPTED));
+  };
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  return () => signals.forEach((signal) => Deno.removeSignalListener(signal, stop));
 }
 
 /** What an agent reads of us: names, descriptions, input schemas, instructions. */

@@ -37,6 +37,8 @@ export interface InitIo {
   probe(servers: readonly string[]): Promise<readonly ProbeResult[]>;
   /** Waits until the tools can be found by what they mean. */
   learn(): Promise<unknown>;
+  /** Does something before the command ends by Ctrl-C; what it gives takes that back. */
+  onInterrupt?(action: () => Promise<void>): () => void;
   /** The machine, where it is not this one. */
   readonly machine?: {
     readonly os?: typeof Deno.build.os;

@@ -1,6 +1,7 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { deepFreeze } from "../model/json.ts";
 import type { Home } from "./home.ts";
+import { twinsOf } from "./program.ts";
 import { parseConfig, readConfigFile } from "./read.ts";
 import { type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
 import { findProject, type ProjectFile } from "./trust.ts";
@@ -63,6 +64,7 @@ function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
     policy: {
       deny: [...global.policy?.deny ?? [], ...project.policy?.deny ?? []],
       approve: [...global.policy?.approve ?? [], ...project.policy?.approve ?? []],
+      twins: twinsOf(all),
       effects: joinEffects(global.policy?.effects, project),
       pii: project.policy?.pii === "tokenize" ? "tokenize" : global.policy?.pii ?? DEFAULTS.policy.pii,
       // Under a name that both use, the global pattern holds.

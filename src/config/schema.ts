@@ -154,6 +154,8 @@ export interface Config {
   readonly policy: Readonly<{
     deny: readonly string[];
     approve: readonly string[];
+    /** For each entry the others that start the same program: what is denied or asked about for one, is for all. */
+    twins: Readonly<Record<string, readonly string[]>>;
     effects: Readonly<Record<string, "read" | "idempotent" | "effectful">>;
     pii: "off" | "tokenize";
     pii_patterns: Readonly<Record<string, string>>;
@@ -191,6 +193,7 @@ export const DEFAULTS = {
   policy: {
     deny: [],
     approve: [],
+    twins: {},
     effects: {},
     pii: "off",
     pii_patterns: {},

@@ -39,6 +39,16 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
   return merged;
 }
 
+/** The file's text without these servers, its comments and order kept. */
+export function removeServers(text: string, names: readonly string[], path: string): string {
+  const known = parseConfig(text, path).servers ?? {};
+  const there = names.filter((name) => Object.hasOwn(known, name));
+  if (there.length === 0) return text;
+  const document = parseDocument(text);
+  for (const name of there) document.deleteIn(["servers", name]);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
 /** A server that looks for a name, with the tags that may tell it from another of the same name. */
 export interface Nameless {
   readonly name: string;

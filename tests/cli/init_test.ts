@@ -352,12 +352,54 @@ Deno.test("init keeps a server that does not start and explains it; one that wan
   match(io.said.join(""), /old-events .*stays in the client/);
 });
 
-Deno.test("init goes on when the servers cannot be tried at all", async () => {
+Deno.test("init moves nothing when the engine does not answer, says so and exits with 1", async () => {
   await using world = await makeHome();
+  const before = await textsOf(world);
   const io = ioFor(world, { probe: () => Promise.reject(new Error("no engine")) });
-  assertEquals(await init(OPTIONS, io), 0);
-  match(io.said.join(""), /does not start: no engine/);
-  ok((await Deno.readTextFile(join(world.home, ".cursor/mcp.json"))).includes("agentcards"));
+  assertEquals(await init(OPTIONS, io), 1);
+  match(io.said.join(""), /Cannot move anything: no engine\nNothing was changed\./);
+  assertEquals(await textsOf(world), before);
+  for (const path of [io.home.config, io.home.secrets]) ok(!await Deno.stat(path).catch(() => undefined), path);
+  assertEquals(await init(OPTIONS, ioFor(world)), 0, "the next try starts from the same state");
+});
+
+Deno.test("init that is interrupted changes nothing; a server that wants a sign-in is in its client after the next one", async () => {
+  for (const isKilled of [false, true]) {
+    await using world = await makeHome();
+    const before = await textsOf(world);
+    let stop: (() => Promise<void>) | undefined;
+    const cutOff = ioFor(world, {
+      onInterrupt: (action) => {
+        stop = action;
+        return () => {};
+      },
+      // Nothing comes after it, as in a process that has ended.
+      probe: () => new Promise(() => {}),
+    });
+    void init(OPTIONS, cutOff);
+    while (!await Deno.stat(cutOff.home.config).catch(() => undefined)) await new Promise((go) => setTimeout(go, 5));
+    if (!isKilled) {
+      await stop!();
+      ok(!await Deno.stat(cutOff.home.config).catch(() => undefined), "our configuration is as it was");
+      ok(!await Deno.stat(cutOff.home.secrets).catch(() => undefined));
+    }
+    assertEquals(await textsOf(world), before);
+    const io = ioFor(world, {
+      probe: (servers) =>
+        Promise.resolve(
+          servers.map((server): ProbeResult =>
+            server === "old-events"
+              ? { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "HTTP 401 Unauthorized" }
+              : { server, ok: true, tools: 1, tokens: 10, ms: 5 }
+          ),
+        ),
+    });
+    assertEquals(await init(OPTIONS, io), 0);
+    const claude = JSON.parse(await Deno.readTextFile(join(world.home, ".claude.json")));
+    ok(claude.mcpServers["old events"], "the server that only its client can sign in to stays there");
+    const { servers } = await readConfig(io.home.config);
+    ok(servers!.github && !servers!["old-events"], isKilled ? "what the first one left is taken out" : "");
+  }
 });
 
 Deno.test("init reads a project's files, and moves them only with --project into the project's own configuration", async () => {

@@ -196,3 +196,23 @@ Deno.test("every call that needs it is asked for on its own, and status says who
   assert.match((await home.run(["status"])).stdout, /workflows 0 running, 1 waiting \(1 for your approval/);
   assert.equal(textOf(await client.use("kit:echo", { text: "others work" })), "kit: others work");
 });
+
+Deno.test("what is denied for one entry is denied for every entry of the same program, on every path", async () => {
+  await using home = await createTestHome({
+    servers: { kit: testServer("kit"), "kit-cursor": { ...testServer("kit"), env: { ACCOUNT: "other" } } },
+    policy: { deny: ["kit:append", "=kit:echo"] },
+  });
+  await using client = await connectClient(home);
+  const args = { file: `${home.dir}/oracle`, line: "x" };
+  const denied = /kit-cursor:append may not be called: policy\.deny has \\?"kit:append/;
+  assert.match(textOf(await client.use("kit-cursor:append", args)), denied);
+  assert.match(
+    textOf(await client.call("run_workflow", { tasks: [{ id: "a", tool: "kit-cursor:append", arguments: args }] })),
+    denied,
+  );
+  const code = `return await tools["kit-cursor:append"](context)`;
+  assert.match(textOf(await client.call("execute_code", { code, context: args })), denied);
+  assert.match(textOf(await client.use("kit:echo", { text: "x" })), /may not be called/);
+  assert.equal(textOf(await client.use("kit-cursor:echo", { text: "x" })), "kit: x", "= is for one entry only");
+  assert.equal(await Deno.stat(args.file).catch(() => undefined), undefined);
+});

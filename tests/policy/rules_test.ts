@@ -29,3 +29,13 @@ Deno.test("the verdict that everyone shares cannot be changed", () => {
   const verdict = judge(POLICY, "files:read") as { kind: string };
   assert.throws(() => verdict.kind = "deny", TypeError);
 });
+
+Deno.test("a rule holds for every entry of the same program, unless it names one entry with =", () => {
+  const twins = { github: ["github-cursor"], "github-cursor": ["github"] };
+  const policy = { deny: ["github:delete_*", "=github:fork"], approve: ["github-cursor:merge"], twins };
+  assert.deepEqual(judge(policy, "github-cursor:delete_repo"), { kind: "deny", pattern: "github:delete_*" });
+  assert.deepEqual(judge(policy, "github:merge"), { kind: "approve", pattern: "github-cursor:merge" });
+  assert.deepEqual(judge(policy, "github:fork"), { kind: "deny", pattern: "=github:fork" });
+  assert.equal(judge(policy, "github-cursor:fork").kind, "allow");
+  assert.equal(judge(policy, "gitlab:delete_repo").kind, "allow");
+});
