@@ -8,6 +8,7 @@ export function ownProgram(): string[] {
     "--no-prompt",
     "--quiet",
     "--cached-only",
+    "--frozen",
     "--config",
     pathOf(new URL("./deno.json", Deno.mainModule)),
     pathOf(new URL(Deno.mainModule)),

@@ -4,12 +4,18 @@ import { takeLock } from "../db/lock.ts";
 import { describe } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
-import { type Hello, HELLO_TIMEOUT_MS, isHello, MAX_CLIENT_FRAME, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import {
+  type Hello,
+  HELLO_TIMEOUT_MS,
+  isHello,
+  LOST_THE_RACE,
+  MAX_CLIENT_FRAME,
+  PROTOCOL,
+  VERSION,
+  type Welcome,
+} from "./hello.ts";
 import { lastShown } from "./shown.ts";
 import { socketChannel } from "./socket_channel.ts";
-
-/** The exit code of an engine that found another one at work: its starter connects to that one. */
-export const LOST_THE_RACE = 75;
 
 const WARM_UP_AFTER_MS = 50;
 const FIRST_SWEEP_AFTER_MS = 10_000;

@@ -3,7 +3,7 @@ import { lockHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
-import { HELLO_TIMEOUT_MS, isWelcome, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import { HELLO_TIMEOUT_MS, isWelcome, LOST_THE_RACE, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
 
 /** A connection to the engine after the greeting. */
 export interface EngineConnection {
@@ -27,6 +27,7 @@ export interface ConnectOptions {
 const START_TIMEOUT_MS = 15_000;
 const RETRY_MS = 5;
 const AFTER_LOST_RACE_MS = 100;
+const MOST_STARTS = 3;
 /** The largest line the engine may send: a result with media in it. */
 const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 
@@ -34,7 +35,10 @@ const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 export async function connectEngine(options: ConnectOptions): Promise<EngineConnection> {
   const path = await socketPath(options.home, options.env);
   const deadline = performance.now() + START_TIMEOUT_MS;
+  const errors = `${options.home.logs}/engine.err`;
+  const from = (await Deno.stat(errors).catch(() => undefined))?.size ?? 0;
   let starting = false;
+  let ended = 0;
   let failure: unknown;
   for (;;) {
     const channel = await open(path).catch((error) => error as Error);
@@ -46,11 +50,16 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
     } else if (!starting) {
       starting = true;
       // One that ends at once lost the race to one that is just closing: after a moment the next may try.
-      startEngine(options.program, options).catch((error) => failure = error)
+      startEngine(options.program, options).then(({ code }) => {
+        // An engine that finds another one ends as it should; one that cannot even begin ends again and again.
+        if (code !== 0 && code !== LOST_THE_RACE && ++ended === MOST_STARTS) {
+          failure = new Error(`it ends with code ${code}`);
+        }
+      }).catch((error) => failure = error)
         .finally(() => setTimeout(() => starting = false, AFTER_LOST_RACE_MS));
     }
-    if (failure !== undefined) throw await notStarted(options.home, failure);
-    if (performance.now() > deadline) throw await notStarted(options.home, channel);
+    if (failure !== undefined) throw await notStarted(options.home, { cause: failure, from });
+    if (performance.now() > deadline) throw await notStarted(options.home, { cause: channel, from });
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
@@ -101,16 +110,23 @@ function silentEngine(home: Home): Promise<AgentCardsError> {
   );
 }
 
-async function notStarted(home: Home, cause: unknown): Promise<AgentCardsError> {
-  const words = (await Deno.readTextFile(`${home.logs}/engine.err`).catch(() => "")).trim().split("\n").slice(-3).join(
-    "\n",
-  );
+/** `from`: where in the file of its errors this start begins; what stands before it is of an earlier one. */
+async function notStarted(home: Home, { cause, from }: { cause: unknown; from: number }): Promise<AgentCardsError> {
+  const bytes = await Deno.readFile(`${home.logs}/engine.err`).catch(() => new Uint8Array());
+  const words = new TextDecoder().decode(bytes.subarray(from)).trim().split("\n").slice(-3).join("\n");
+  const isOtherPackages = PACKAGES_MISSING.test(words);
   return await engineError(
     home,
-    `The engine of ${home.dir}PID did not start within ${START_TIMEOUT_MS / 1000} s: ${words || messageOf(cause)}`,
-    `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
+    `The engine of ${home.dir}PID did not start: ${words || messageOf(cause)}`,
+    isOtherPackages
+      ? "The packages of another version are installed: run `deno task setup` in the folder of AgentCards, then try again."
+      : `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
   );
 }
+
+/** What Deno says when the lock file or the code asks for packages that are not installed. */
+const PACKAGES_MISSING =
+  /--cached-only|not found in the cache|lockfile is out of date|Could not (?:find|resolve)|node_modules/i;
 
 /** What the engine may see of our environment: nothing a session could lend it by accident. */
 const ENGINE_ENVIRONMENT = [

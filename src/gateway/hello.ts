@@ -43,3 +43,6 @@ export function isWelcome(value: unknown): value is Welcome {
 export const HELLO_TIMEOUT_MS = 5_000;
 /** The longest line a client may send. */
 export const MAX_CLIENT_FRAME = 16 * 1024 * 1024;
+
+/** The exit code of an engine that found another one at work: its starter connects to that one. */
+export const LOST_THE_RACE = 75;

@@ -87,7 +87,14 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
   const effects = { "a:get": "effectful", "own:*": "read" };
   const pii = { pii: "tokenize", pii_patterns: { badge: "E\\d+" }, pii_allow: [] };
   const speculate = { enabled: false, deny: ["e:*"], costs: { "a:*": 2, "f:*": 0.1 }, cost_usd: 0.05 };
-  assert.deepEqual(config.policy, { deny: ["a:*", "c:*"], approve: ["b:*", "d:*"], effects, ...pii, speculate, twins: {} });
+  assert.deepEqual(config.policy, {
+    deny: ["a:*", "c:*"],
+    approve: ["b:*", "d:*"],
+    effects,
+    ...pii,
+    speculate,
+    twins: {},
+  });
   assert.equal(config.sandbox.minimum_level, 2);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 1_000, results_age: 86_400_000 });
   assertFrozen(config);
@@ -105,7 +112,14 @@ Deno.test("a project never loosens them", async () => {
   const { config } = await loadConfig(place.home, place.project);
   const pii = { pii: "tokenize", pii_patterns: { a: "x" }, pii_allow: [] };
   const speculate = { enabled: false, deny: ["g:*"], costs: { "a:*": 1 }, cost_usd: 0 };
-  assert.deepEqual(config.policy, { deny: ["a:*"], approve: ["b:*"], effects: { "a:x": "read" }, ...pii, speculate, twins: {} });
+  assert.deepEqual(config.policy, {
+    deny: ["a:*"],
+    approve: ["b:*"],
+    effects: { "a:x": "read" },
+    ...pii,
+    speculate,
+    twins: {},
+  });
   assert.equal(config.sandbox.minimum_level, 3);
   assert.deepEqual(config.limits, { ...DEFAULTS.limits, answer_tokens: 5_000 });
 });

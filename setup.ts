@@ -1,0 +1,124 @@
+// deno-lint-ignore-file no-console -- printing is what this file is for
+// deno task setup [--bin FOLDER]: installs the packages of deno.lock and the command `agentcards`. Run it again after
+// `git pull`. It imports no package, since it runs before there are any.
+import { chmod, copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const CLONE = fileURLToPath(new URL(".", import.meta.url));
+const OWN = join(CLONE, ".bin");
+const IS_WINDOWS = Deno.build.os === "windows";
+const MARK = "agentcards launcher, written by `deno task setup`";
+
+class Refused extends Error {}
+
+async function main(args: readonly string[]): Promise<void> {
+  const bin = option(args, "--bin") ?? join(homeFolder(), ".local", "bin");
+  const launcher = join(bin, IS_WINDOWS ? "agentcards.cmd" : "agentcards");
+  await requireOurs(launcher);
+  console.log("Installing the packages of deno.lock …");
+  await run(Deno.execPath(), ["install", "--frozen", "--quiet"]);
+  const deno = await keepDeno();
+  await writeAside(join(OWN, "lock.sha256"), await lockHash());
+  await mkdir(bin, { recursive: true });
+  await writeAside(launcher, IS_WINDOWS ? windowsLauncher(deno) : shellLauncher(deno));
+  await chmod(launcher, 0o755);
+  const version = await run(launcher, ["--version"]);
+  console.log(`agentcards ${version.trim()} is installed: ${launcher}`);
+  await tellAboutPath(bin, launcher);
+}
+
+function option(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(name);
+  const unknown = args.find((arg, i) => i !== at && i !== at + 1);
+  if (unknown !== undefined && at < 0 || args.length > 2) throw new Refused("usage: deno task setup [--bin FOLDER]");
+  if (at >= 0 && !args[at + 1]) throw new Refused(`${name} needs a folder`);
+  return at < 0 ? undefined : args[at + 1];
+}
+
+function homeFolder(): string {
+  const home = Deno.env.get(IS_WINDOWS ? "USERPROFILE" : "HOME");
+  if (!home) throw new Refused("HOME is not set; say where the command goes with --bin FOLDER");
+  return home;
+}
+
+/** A file of that name that somebody else wrote is not replaced. */
+async function requireOurs(launcher: string): Promise<void> {
+  const text = await readFile(launcher, "utf8").catch(() => undefined);
+  if (text !== undefined && !text.includes(MARK)) {
+    throw new Refused(
+      `${launcher} is there already and not ours. Remove it, or choose another folder with --bin FOLDER`,
+    );
+  }
+}
+
+/** The Deno that runs this, kept in the clone: the cache of `npx` may be emptied at any time. */
+async function keepDeno(): Promise<string> {
+  const kept = join(OWN, IS_WINDOWS ? "deno.exe" : "deno");
+  if (Deno.execPath() === kept) return kept;
+  await mkdir(OWN, { recursive: true });
+  const draft = `${kept}.${Deno.pid}`;
+  await link(Deno.execPath(), draft).catch(() => copyFile(Deno.execPath(), draft));
+  await chmod(draft, 0o755).catch(() => {});
+  await rename(draft, kept);
+  return kept;
+}
+
+async function lockHash(): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", await readFile(join(CLONE, "deno.lock")));
+  return new Uint8Array(digest).toHex();
+}
+
+const FLAGS = ["run", "--allow-all", "--no-prompt", "--quiet", "--cached-only", "--frozen", "--config"];
+
+function shellLauncher(deno: string): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const command = [quoted(deno), ...FLAGS, quoted(join(CLONE, "deno.json")), quoted(join(CLONE, "main.ts"))].join(" ");
+  return `#!/bin/sh\n# ${MARK}\nexport DENO_NO_UPDATE_CHECK=1\nexec ${command} "$@"\n`;
+}
+
+function windowsLauncher(deno: string): string {
+  const command = [`"${deno}"`, ...FLAGS, `"${join(CLONE, "deno.json")}"`, `"${join(CLONE, "main.ts")}"`].join(" ");
+  return `@echo off\r\nrem ${MARK}\r\nset DENO_NO_UPDATE_CHECK=1\r\n${command} %*\r\n`;
+}
+
+async function writeAside(path: string, text: string): Promise<void> {
+  const draft = `${path}.${Deno.pid}`;
+  await writeFile(draft, text);
+  await rename(draft, path).catch(async (error) => {
+    await rm(draft, { force: true });
+    throw error;
+  });
+}
+
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(command, {
+    args: [...args],
+    cwd: CLONE,
+    env: { DENO_NO_UPDATE_CHECK: "1" },
+    stdin: "null",
+  }).output();
+  const said = new TextDecoder().decode(stderr).trim();
+  if (!success) throw new Refused(`${[command, ...args].join(" ")} failed:\n${said}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** Tells how the shell finds the command, where it would find none or another one. */
+async function tellAboutPath(bin: string, launcher: string): Promise<void> {
+  const folders = (Deno.env.get("PATH") ?? "").split(delimiter);
+  for (const folder of folders) {
+    const found = join(folder, IS_WINDOWS ? "agentcards.cmd" : "agentcards");
+    if (found === launcher) return console.log("Try: agentcards --help");
+    if (await stat(found).catch(() => undefined)) {
+      return console.log(`Your shell finds another one first: ${found}. Remove it, or call ${launcher}.`);
+    }
+  }
+  console.log(`Your shell does not look there. Add this line to its profile:\n  export PATH="${bin}:$PATH"`);
+}
+
+try {
+  await main(Deno.args);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  Deno.exit(error instanceof Refused ? 2 : 1);
+}
