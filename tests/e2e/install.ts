@@ -12,6 +12,7 @@ const base = await Deno.makeTempDir({ prefix: "ac-install-" });
 const [clone, home] = [`${base}/clone`, `${base}/home`];
 const PATH = `${home}/.local/bin:${Deno.env.get("PATH")}`;
 const env = { PATH, HOME: home, TERM: "xterm", SHELL: "/bin/sh", NO_COLOR: "1", ...npmSettings() };
+const LONGEST_MS = 180_000;
 let lastRun = "";
 
 /** Lines that are typed elsewhere, or by hand only, and why. */
@@ -46,6 +47,7 @@ async function type(line: string, { answer, until }: { answer?: string; until?: 
     stderr: "null",
   }).spawn();
   const keyboard = child.stdin.getWriter();
+  const late = setTimeout(() => child.kill("SIGKILL"), LONGEST_MS);
   let said = "";
   let isAnswered = false;
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -56,6 +58,7 @@ async function type(line: string, { answer, until }: { answer?: string; until?: 
     }
     if (until?.test(withoutEscapes(said))) await keyboard.write(new TextEncoder().encode("\x03"));
   }
+  clearTimeout(late);
   await keyboard.close().catch(() => {});
   return { code: (await child.status).code, said: withoutEscapes(said) };
 }
@@ -111,9 +114,10 @@ async function typeAll(): Promise<void> {
       line,
     ).replace('"path": "."', `"path": "${home}"`);
     const isInit = /^agentcards init$/.test(line);
+    const isAsked = isInit || /init --undo$/.test(line);
     const isServing = /serve --http$/.test(line);
     const { code, said } = await type(typed, {
-      ...isInit && { answer: "y" },
+      ...isAsked && { answer: "y" },
       ...isServing && { until: /http:\/\/127/ },
     });
     out(`${code === 0 || isServing ? "✓" : "✗"}  ${line}\n`);
