@@ -19,7 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
   console.log("Installing the packages of deno.lock …");
   await run(Deno.execPath(), ["install", "--frozen", "--quiet"]);
   const deno = await keepDeno();
-  await writeAside(join(OWN, "lock.sha256"), await lockHash());
+  await copyFile(join(CLONE, "deno.lock"), join(OWN, "deno.lock"));
   await mkdir(bin, { recursive: true });
   await writeAside(launcher, IS_WINDOWS ? windowsLauncher(deno) : shellLauncher(deno));
   await chmod(launcher, 0o755);
@@ -64,17 +64,21 @@ async function keepDeno(): Promise<string> {
   return kept;
 }
 
-async function lockHash(): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", await readFile(join(CLONE, "deno.lock")));
-  return new Uint8Array(digest).toHex();
-}
-
 const FLAGS = ["run", "--allow-all", "--no-prompt", "--quiet", "--cached-only", "--frozen", "--config"];
 
 function shellLauncher(deno: string): string {
   const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
   const command = [quoted(deno), ...FLAGS, quoted(join(CLONE, "deno.json")), quoted(join(CLONE, "main.ts"))].join(" ");
-  return `#!/bin/sh\n# ${MARK}\nexport DENO_NO_UPDATE_CHECK=1\nexec ${command} "$@"\n`;
+  // After a `git pull` that changed the lock file, the packages are not those that the code wants.
+  return `#!/bin/sh
+# ${MARK}
+if ! cmp -s ${quoted(join(CLONE, "deno.lock"))} ${quoted(join(OWN, "deno.lock"))}; then
+  echo "AgentCards was updated, its packages were not. Run: deno task setup, in" ${quoted(CLONE)} >&2
+  exit 1
+fi
+export DENO_NO_UPDATE_CHECK=1
+exec ${command} "$@"
+`;
 }
 
 function windowsLauncher(deno: string): string {

@@ -14,6 +14,7 @@ const PATH = `${home}/.local/bin:${Deno.env.get("PATH")}`;
 const env = { PATH, HOME: home, TERM: "xterm", SHELL: "/bin/sh", NO_COLOR: "1", ...npmSettings() };
 const LONGEST_MS = 180_000;
 let lastRun = "";
+let entry: Entry | undefined;
 
 /** Lines that are typed elsewhere, or by hand only, and why. */
 const ELSEWHERE: readonly [RegExp, string][] = [
@@ -49,14 +50,17 @@ async function type(line: string, { answer, until }: { answer?: string; until?: 
   const keyboard = child.stdin.getWriter();
   const late = setTimeout(() => child.kill("SIGKILL"), LONGEST_MS);
   let said = "";
-  let isAnswered = false;
+  let [isAnswered, isStopped] = [false, false];
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += text;
     if (answer && !isAnswered && /\[y\/n\]|\(y\/N\)|●|Yes/i.test(said)) {
       isAnswered = true;
       await keyboard.write(new TextEncoder().encode(answer));
     }
-    if (until?.test(withoutEscapes(said))) await keyboard.write(new TextEncoder().encode("\x03"));
+    if (!isStopped && until?.test(withoutEscapes(said))) {
+      isStopped = true;
+      await keyboard.write(new TextEncoder().encode("\x03")).catch(() => {});
+    }
   }
   clearTimeout(late);
   await keyboard.close().catch(() => {});
@@ -125,7 +129,8 @@ async function typeAll(): Promise<void> {
     const changed = await Deno.readTextFile(`${home}/.claude.json`);
     if (isInit) {
       assert.deepEqual(Object.keys(JSON.parse(changed).mcpServers), ["agentcards"], said);
-      await serveAsClaudeDoes(JSON.parse(changed).mcpServers.agentcards);
+      entry = JSON.parse(changed).mcpServers.agentcards;
+      assert.match(await askAsClaudeDoes(entry!), /servers \(files, memory\)/);
     }
     if (/init --undo/.test(line)) {
       assert.equal(changed, claude, "the client's file is as it was");
@@ -140,10 +145,14 @@ async function typeAll(): Promise<void> {
   }
 }
 
-/** The very entry that `init` left in the client's file answers a client that knows nothing of this shell. */
-async function serveAsClaudeDoes(
-  entry: { command: string; args: string[]; env?: Record<string, string> },
-): Promise<void> {
+interface Entry {
+  readonly command: string;
+  readonly args: string[];
+  readonly env?: Record<string, string>;
+}
+
+/** What the entry that `init` left in a client's file answers to a client that knows nothing of this shell. */
+async function askAsClaudeDoes(entry: Entry): Promise<string> {
   const child = new Deno.Command(entry.command, {
     args: entry.args,
     cwd: "/",
@@ -151,7 +160,7 @@ async function serveAsClaudeDoes(
     env: { HOME: home, PATH: "/usr/bin:/bin", ...entry.env },
     stdin: "piped",
     stdout: "piped",
-    stderr: "null",
+    stderr: "piped",
   }).spawn();
   const keyboard = child.stdin.getWriter();
   const hello = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
@@ -160,34 +169,49 @@ async function serveAsClaudeDoes(
   );
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
-  assert.match(value, /servers \(files, memory\)/);
-  await keyboard.close();
+  reader.releaseLock();
+  await keyboard.close().catch(() => {});
+  const errors = await new Response(child.stderr).text();
   await child.status;
+  return value + errors;
 }
 
-/** A lock file that changed under a running engine: the next engine says what to do instead of never coming up. */
-async function pullWithoutSetup(): Promise<void> {
-  const lock = await Deno.readTextFile(`${clone}/deno.lock`);
-  await Deno.writeTextFile(`${clone}/deno.lock`, lock.replaceAll("minilm", "minilm-x"));
-  const config = await Deno.readTextFile(`${clone}/deno.json`);
-  await Deno.writeTextFile(`${clone}/deno.json`, config.replace("npm:zod@4.6.7", "npm:zod@4.6.6"));
+/** The version of a package that an update might bring, with its checksum. */
+const OTHER = {
+  version: "4.6.6",
+  integrity: "sha512-4UmzQUF5fxvfcYHlbjBmejU+w+hbDnWFx4aS8kBx7nPBHcO2SqPbpAG8snbdg+Xse4pRefR98hgjFgIMCI/UhA==",
+};
+
+/** An update that changed a package, without setup: commands and clients are told at once what to do. */
+async function pullWithoutSetup(entry: Entry): Promise<void> {
+  const paths = [`${clone}/deno.lock`, `${clone}/deno.json`];
+  const before = await Promise.all(paths.map((path) => Deno.readTextFile(path)));
+  const was = /npm:zod@([\d.]+)"/.exec(before[1]!)![1]!;
   await type("agentcards engine stop");
-  const began = performance.now();
+  for (const [i, path] of paths.entries()) {
+    const text = before[i]!.replaceAll(`zod@${was}`, `zod@${OTHER.version}`).replaceAll(
+      `"${was}"`,
+      `"${OTHER.version}"`,
+    );
+    const checksum = new RegExp(`("zod@${OTHER.version.replaceAll(".", "\\.")}": \\{\\s*"integrity": )"[^"]*"`);
+    await Deno.writeTextFile(path, text.replace(checksum, `$1"${OTHER.integrity}"`));
+  }
   const { code, said } = await type("agentcards status");
   assert.notEqual(code, 0);
-  assert.match(said.replace(/\s+/g, " "), /task setup/, said);
-  assert.ok(performance.now() - began < 15_000, "it does not wait for what cannot come");
-  await Deno.writeTextFile(`${clone}/deno.lock`, lock);
-  await Deno.writeTextFile(`${clone}/deno.json`, config);
+  assert.match(said, /its packages were not\. Run: deno task setup, in/);
+  const began = performance.now();
+  assert.match(await askAsClaudeDoes(entry), /task setup/);
+  assert.ok(performance.now() - began < 15_000, "nobody waits for what cannot come");
+  for (const [i, path] of paths.entries()) await Deno.writeTextFile(path, before[i]!);
   assert.equal((await type("npx -y deno@2.9.6 task setup")).code, 0);
   assert.equal((await type("agentcards status")).code, 0);
-  out("✓  a changed lock file is told, and setup mends it\n");
+  out("✓  an update without setup is told, and setup mends it\n");
 }
 
 try {
   await prepare();
   await typeAll();
-  await pullWithoutSetup();
+  await pullWithoutSetup(entry!);
 } finally {
   const pid = parseInt(await Deno.readTextFile(`${home}/.agentcards/engine.lock`).catch(() => ""));
   if (pid) await endProcess(pid);
