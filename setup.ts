@@ -2,7 +2,7 @@
 // deno task setup [--bin FOLDER]: installs the packages of deno.lock and the command `agentcards`. Run it again after
 // `git pull`. It imports no package, since it runs before there are any.
 import { chmod, copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const CLONE = fileURLToPath(new URL(".", import.meta.url));
@@ -13,11 +13,11 @@ const MARK = "agentcards launcher, written by `deno task setup`";
 class Refused extends Error {}
 
 async function main(args: readonly string[]): Promise<void> {
-  const bin = option(args, "--bin") ?? join(homeFolder(), ".local", "bin");
+  const bin = folderIn(args) ?? join(homeFolder(), ".local", "bin");
   const launcher = join(bin, IS_WINDOWS ? "agentcards.cmd" : "agentcards");
   await requireOurs(launcher);
-  console.log("Installing the packages of deno.lock …");
-  await run(Deno.execPath(), ["install", "--frozen", "--quiet"]);
+  console.log("Installing the packages of deno.lock (their build scripts are not needed) …");
+  await install();
   const deno = await keepDeno();
   await copyFile(join(CLONE, "deno.lock"), join(OWN, "deno.lock"));
   await mkdir(bin, { recursive: true });
@@ -28,12 +28,12 @@ async function main(args: readonly string[]): Promise<void> {
   await tellAboutPath(bin, launcher);
 }
 
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  const unknown = args.find((arg, i) => i !== at && i !== at + 1);
-  if (unknown !== undefined && at < 0 || args.length > 2) throw new Refused("usage: deno task setup [--bin FOLDER]");
-  if (at >= 0 && !args[at + 1]) throw new Refused(`${name} needs a folder`);
-  return at < 0 ? undefined : args[at + 1];
+/** The folder that `--bin FOLDER` names; there is no other option. */
+function folderIn(args: readonly string[]): string | undefined {
+  const [flag, folder, ...rest] = args;
+  if (flag === undefined) return undefined;
+  if (flag !== "--bin" || !folder || rest.length > 0) throw new Refused("usage: deno task setup [--bin FOLDER]");
+  return resolve(folder);
 }
 
 function homeFolder(): string {
@@ -93,6 +93,19 @@ async function writeAside(path: string, text: string): Promise<void> {
     await rm(draft, { force: true });
     throw error;
   });
+}
+
+/** Deno shows how far it is by itself. */
+async function install(): Promise<void> {
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["install", "--frozen"],
+    cwd: CLONE,
+    env: { DENO_NO_UPDATE_CHECK: "1" },
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Refused("The packages could not be installed.");
 }
 
 async function run(command: string, args: readonly string[]): Promise<string> {
