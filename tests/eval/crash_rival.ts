@@ -197,7 +197,7 @@ async function replaced({ random, rivals, db, run, tasks, first, second, lines }
 async function takeUntil({ rpc }: Runner, run: string, before: () => Promise<void>): Promise<number> {
   for (;;) {
     const status = await rpc.ask<string>("look", { run, journal: 1 });
-    if (status === "completed" || status === "failed") return 0;
+    if (["completed", "partial", "failed"].includes(status)) return 0;
     await before();
     const epoch = status === "missing" ? 0 : await rpc.ask<number>("grab", { run, journal: 1 });
     if (epoch > 0) return epoch;
