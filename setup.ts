@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const CLONE = fileURLToPath(new URL(".", import.meta.url));
 const OWN = join(CLONE, ".bin");
+/** As the README has it: whoever has Node.js can type it. */
+const SETUP = `npx -y deno@${Deno.version.deno} task setup`;
 const IS_WINDOWS = Deno.build.os === "windows";
 const MARK = "agentcards launcher, written by `deno task setup`";
 
@@ -58,8 +60,9 @@ async function keepDeno(): Promise<string> {
   if (Deno.execPath() === kept) return kept;
   await mkdir(OWN, { recursive: true });
   const draft = `${kept}.${Deno.pid}`;
-  await link(Deno.execPath(), draft).catch(() => copyFile(Deno.execPath(), draft));
-  await chmod(draft, 0o755).catch(() => {});
+  // Two names of one file would make the renaming do nothing.
+  await rm(kept, { force: true });
+  await link(Deno.execPath(), draft).catch(() => copyFile(Deno.execPath(), draft).then(() => chmod(draft, 0o755)));
   await rename(draft, kept);
   return kept;
 }
@@ -73,7 +76,7 @@ function shellLauncher(deno: string): string {
   return `#!/bin/sh
 # ${MARK}
 if ! cmp -s ${quoted(join(CLONE, "deno.lock"))} ${quoted(join(OWN, "deno.lock"))}; then
-  echo "AgentCards was updated, its packages were not. Run: deno task setup, in" ${quoted(CLONE)} >&2
+  echo "AgentCards was updated, its packages were not. In" ${quoted(CLONE)} "run: ${SETUP}" >&2
   exit 1
 fi
 export DENO_NO_UPDATE_CHECK=1

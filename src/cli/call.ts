@@ -1,8 +1,10 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import type { RunStatus } from "../dag/event.ts";
 import { isObject } from "../model/json.ts";
 import { sanitise } from "../model/text.ts";
 import { ask } from "./ask.ts";
 import { questionTaker } from "./question_prompt.ts";
+import { exitCodeOf } from "./run_answer.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `agentcards call TOOL [JSON]` */
@@ -34,7 +36,7 @@ export async function call(tool: string, given: string | undefined, context: Cal
       : [];
     if (media.length) terminal.err(`(and ${media.map((block) => block.type).join(", ")}; --json shows it)\n`);
   }
-  return failed ? 1 : 0;
+  return failed ? 1 : tool.startsWith("workflow:") && isObject(value) ? exitCodeOf(value as { status: RunStatus }) : 0;
 }
 
 export interface CallContext {

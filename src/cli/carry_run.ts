@@ -19,7 +19,9 @@ export async function carryRun(question: Omit<Question, "onProgress">, options: 
     const watched = await watchRun(next, json ? undefined : terminal);
     if ("stopped" in watched) {
       if (watched.stopped) {
-        terminal.err(`Stopped; what was done is kept. To go on:\n  agentcards runs resume ${watched.stopped}\n`);
+        terminal.err(
+          `Stopped: nothing new starts, a call that acts comes to its end; what was done is kept. To go on:\n  agentcards runs resume ${watched.stopped}\n`,
+        );
       }
       return INTERRUPTED;
     }

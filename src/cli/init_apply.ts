@@ -26,9 +26,15 @@ export interface Outcome {
 /** Carries a plan out: backup, secrets, our configuration, a first start of every server, then the clients' files. */
 export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
   const done: string[] = [];
+  /** Set when the command is to end: the step under way comes to its end, no other begins. */
+  let isLeaving = false;
+  let underWay: Promise<unknown> = Promise.resolve();
   const step = async <T>(what: string, action: () => Promise<T>): Promise<T> => {
+    if (isLeaving) return await new Promise<never>(() => {});
     try {
-      const result = await action();
+      const running = action();
+      underWay = running.catch(() => {});
+      const result = await running;
       done.push(what);
       return result;
     } catch (cause) {
@@ -46,13 +52,18 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
     return made;
   });
   const takeBack = await undoing(plan, backups, io);
-  const whenLeft = io.onInterrupt?.(takeBack);
+  const whenLeft = io.onInterrupt?.(async () => {
+    isLeaving = true;
+    await underWay;
+    await takeBack();
+  });
   await step("secrets.env", () => addSecrets(io.home.secrets, plan.secrets));
   await step("config.yaml", () => writeTargets(plan));
   const names = plan.moves.filter(({ target, server }) => target === "global" && !server.disabled).map(({ name }) =>
     name
   );
   const probes = await probe(names, io).catch(async (error) => {
+    if (isLeaving) return await new Promise<never>(() => {});
     whenLeft?.();
     await takeBack();
     throw new AgentCardsError("ENGINE_UNREACHABLE", `Cannot move anything: ${messageOf(error)}`, {
@@ -60,9 +71,16 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
       hint: `Nothing was changed. ${toAgentCardsError(error).hint ?? "`agentcards status` may say more."}`,
     });
   });
-  whenLeft?.();
   const kept = await step("sign-ins", () => leaveSignIns(plan, probes, io));
-  return { probes, kept, ...await rewriteClients(backups, { plan, kept, io }) };
+  if (isLeaving) return await new Promise<never>(() => {});
+  whenLeft?.();
+  // From here on all is done or failed file by file: whoever interrupts waits for the end.
+  const whenRewriting = io.onInterrupt?.(() => new Promise<never>(() => {}));
+  try {
+    return { probes, kept, ...await rewriteClients(backups, { plan, kept, io }) };
+  } finally {
+    whenRewriting?.();
+  }
 }
 
 /** Starts each server once. An engine that does not answer is an error: clients are not moved behind it. */

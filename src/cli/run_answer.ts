@@ -53,7 +53,9 @@ export function printAnswer(answer: RunAnswer, terminal: Terminal): void {
   if (wrong.length > SHOWN_ERRORS) terminal.out(`… and ${wrong.length - SHOWN_ERRORS} more tasks went wrong\n`);
   if (results.length + wrong.length > 0) terminal.out("\n");
   terminal.out(marked(markOf(answer.status, terminal), summaryOf(answer), terminal));
-  if (exitCodeOf(answer) === 1) terminal.out(`  run again what failed: agentcards runs retry ${answer.workflow_id}\n`);
+  if (exitCodeOf(answer) === 1 && answer.status !== "aborted") {
+    terminal.out(`  run again what failed: agentcards runs retry ${answer.workflow_id}\n`);
+  }
   if (answer.pending) {
     terminal.out(pendingLines(answer.workflow_id, answer.pending).map((line) => `${line}\n`).join(""));
   }

@@ -147,7 +147,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         giveUp("held", result.error);
         return await silence(how);
       }
-      if (result.kind === "lost" && isActing && isSent) {
+      if (result.kind === "lost" && isActing && isSent && !result.isUnsent) {
         // It may have happened: the code does not go on before somebody says whether it has.
         giveUp("in_doubt", result.error);
         return await silence(how);

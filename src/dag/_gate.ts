@@ -28,6 +28,9 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
   /** Given, and gone through with already: the row that says so may still be on its way. */
   const used = new WeakSet<Approval>();
 
+  /** Calls that were let go and have gone through: the row that says so may still be on its way. */
+  const gone = new Set<string>();
+
   function keep(call: Held): GateWord {
     held.set(call.task, call);
     return { kind: "held" };
@@ -46,8 +49,12 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
     const call = task.type === "tool" ? { task: id, tool: task.tool, arguments: args } : { task: id, code: task.code };
     const isActing = task.type === "tool" && node.effect === "effectful";
     const about = { ...call, ...key !== undefined && { key } };
-    if (state.options.pause === "effects" && isActing && !state.released.has(releaseOf(about))) {
-      return keep({ ...about, reason: "effects", why: "what comes next acts on the world" });
+    if (state.options.pause === "effects" && isActing) {
+      const release = releaseOf(about);
+      if (!state.released.has(release) || gone.has(release)) {
+        return keep({ ...about, reason: "effects", why: "what comes next may act on the world" });
+      }
+      gone.add(release);
     }
     const needed = task.type === "tool" ? await ports.approvalFor(task, args) : undefined;
     if (!needed) return { kind: "go" };

@@ -86,14 +86,19 @@ export function createReplay(
       goOn();
     },
     /** What was called before, acts on the world, and was not called again. */
-    missing: (): CodeCall | undefined => [...left.values()].flat().find(({ effect }) => effect === "effectful"),
-    hasActed: (): boolean => before.some(({ effect }) => effect === "effectful"),
+    missing: (): CodeCall | undefined => [...left.values()].flat().find(isDone),
+    hasActed: (): boolean => before.some(isDone),
     /** Nobody waits for anything any more. */
     end(): void {
       clearTimeout(timer);
       for (const give of [...made.values(), ...fresh]) give(undefined);
     },
   };
+}
+
+/** It acted, or may have: one that failed did not. */
+function isDone({ effect, answer, again }: CodeCall): boolean {
+  return effect === "effectful" && again !== true && answer?.kind !== "error";
 }
 
 function once(give: Give): Give {

@@ -15,7 +15,11 @@ export interface CodeCall {
   readonly answered?: number;
   readonly answer?: CallAnswer;
   readonly bytes: number;
+  /** It failed and is to be made again where it stood. */
+  readonly again?: true;
 }
+
+const MAY_HAVE_ACTED = /It may have had its effect\.$/;
 
 /** The same for the same call, whenever it is made. */
 export function callKey(asked: string, args: JsonObject): string {
@@ -35,7 +39,10 @@ export function noteCall(
   }
   const before = noted.get(event.call);
   if (event.answer.kind === "none") noted.delete(event.call);
-  else if (before) {
+  // Versions before 0.2 told code an error where an effect may have happened: nobody knows the answer.
+  else if (before?.effect === "effectful" && event.answer.kind === "error" && MAY_HAVE_ACTED.test(event.answer.error)) {
+    return noted;
+  } else if (before) {
     noted.set(event.call, { ...before, answered: event.seq, answer: event.answer, bytes: event.bytes });
   }
   return noted;
@@ -64,22 +71,28 @@ export function describeEffects(tools: readonly string[]): string {
 }
 
 export function hasActed(calls: ReadonlyMap<number, CodeCall> | undefined): boolean {
-  return effectsOf(calls).length > 0;
+  return effectsOf(calls).some(({ again }) => !again);
 }
 
 /**
- * The calls up to the last one that acted and was answered with a value. Failures before it were dealt with by the code,
- * since it went on; what came after it may be what made the code fail, and is made anew.
+ * The calls up to the last one that acted and was answered with a value; what came after it is made anew. A call among
+ * them that failed is made again where it stood: its failure may be what made the code fail.
  */
 export function upToLastEffect(calls: ReadonlyMap<number, CodeCall>): ReadonlyMap<number, CodeCall> {
   const last = effectsOf(calls).filter(({ answer }) => answer?.kind === "output")
     .reduce((most, { made }) => Math.max(most, made), -1);
-  return new Map([...calls].filter(([, { made }]) => made <= last));
+  return new Map([...calls].filter(([, { made }]) => made <= last).map(([call, made]) => [call, madeAgain(made)]));
+}
+
+function madeAgain(made: CodeCall): CodeCall {
+  if (made.answer?.kind !== "error") return made;
+  const { answer: _answer, answered: _answered, ...rest } = made;
+  return { ...rest, again: true };
 }
 
 /** What may or may not have happened. */
 export function openEffects(calls: ReadonlyMap<number, CodeCall> | undefined): CodeCall[] {
-  return effectsOf(calls).filter(({ answer }) => !answer);
+  return effectsOf(calls).filter(({ answer, again }) => !answer && !again);
 }
 
 /** Tasks as JSON, and back. */

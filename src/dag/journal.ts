@@ -4,7 +4,7 @@ import type { JsonObject } from "../model/json.ts";
 import { createCommitQueue } from "./_commit_queue.ts";
 import { eventOf, type EventRow, rowOf, taken, unusable } from "./_rows.ts";
 import type { RunEvent, RunStatus } from "./event.ts";
-import { createFold, type Fold, snapshotOf } from "./state.ts";
+import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "./state.ts";
 import type { RunState } from "./run_state.ts";
 
 /** What is kept of a run besides what happens to it. */
@@ -244,7 +244,8 @@ export function createJournal(database: Promise<Database | undefined>, options: 
         "select state from workflow_snapshot where run = $1",
         [id],
       );
-      const fold = createFold(kept && JSON.parse(kept.state));
+      const snapshot = kept && JSON.parse(kept.state);
+      const fold = createFold(snapshot?.version === FOLD_VERSION ? snapshot : undefined);
       for (const event of await rows(id, fold.state.seq)) {
         if (event.seq !== fold.state.seq + 1) throw unusable(`row ${fold.state.seq + 1} of ${id} is missing`);
         fold.add(event);

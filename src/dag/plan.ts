@@ -4,7 +4,7 @@ import { parseMeaning } from "../model/coerce.ts";
 import { deepFreeze, isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { isTaskId, referencesIn } from "./references.ts";
-import type { Plan, PlannedTask, Task } from "./task.ts";
+import type { CodeTask, Plan, PlannedTask, Task } from "./task.ts";
 
 export interface PlanOptions {
   readonly maxTasks: number;
@@ -53,7 +53,9 @@ export function plan(given: unknown, options: PlanOptions): Plan {
     });
   }
   const problems: string[] = [];
-  const tasks = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
+  const read = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
+  const ids = new Set(read.map(({ id }) => id));
+  const tasks = read.map((task) => task.type === "code_execution" ? withSpokenOf(task, ids, problems) : task);
   const add = (more: readonly string[]) => more.forEach((problem) => problems.push(problem));
   add(repeated(tasks));
   for (const task of tasks) add(options.check(task).map(named(task.id)));
@@ -90,7 +92,9 @@ const named = (id: string) => (problem: string) => `task ${id}: ${problem}`;
 function readTask(entry: unknown, place: number, problems: string[]): Task | undefined {
   const raw = entry as { id?: unknown; type?: unknown } | null;
   const label = typeof raw?.id === "string" && isTaskId(raw.id) ? `task ${raw.id}` : `task number ${place + 1}`;
-  const isCode = raw?.type === "code_execution" || (raw?.type === undefined && isObject(entry) && "code" in entry);
+  const isCode = raw?.type === "code_execution" || raw?.type === "code" ||
+    (raw?.type === undefined && isObject(entry) && "code" in entry);
+  if (raw?.type === "code") return readTask({ ...entry as object, type: "code_execution" }, place, problems);
   const schema = isCode ? codeTask : toolTask;
   const parsed = isCode ? parseMeaning(codeTask, entry) : parseMeaning(toolTask, entry);
   if (!parsed.success) {
@@ -134,13 +138,45 @@ const TOOL_EXAMPLE = 'for example {"id": "a", "tool": "server:tool", "arguments"
 const CODE_EXAMPLE =
   'for example {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"]}';
 
+const KEYS = [...new Set([...Object.keys(toolTask.shape), ...Object.keys(codeTask.shape)])];
+/** Names that are often taken for others. */
+const ALIASES: Readonly<Record<string, string>> = {
+  args: "arguments",
+  params: "arguments",
+  input: "arguments",
+  after: "depends_on",
+  deps: "depends_on",
+  needs: "depends_on",
+  name: "id",
+};
+
 function problemText({ code, path, message, ...rest }: z.core.$ZodIssue): string {
   const place = path.join(".");
   if (code === "unrecognized_keys" && "keys" in rest) {
-    return (rest.keys as string[]).map((key) => `${place && `${place}.`}${oneLine(key, 60)} is not a key of a task`)
-      .join(", ");
+    return (rest.keys as string[]).map((key) => {
+      const near = ALIASES[key] ?? nearest(key, KEYS, 1)[0];
+      return `${place && `${place}.`}${oneLine(key, 60)} is not a key of a task${
+        near ? `; did you mean ${near}?` : ""
+      }`;
+    }).join(", ");
   }
   return `${place || "it"}: ${oneLine(message, 200)}`;
+}
+
+const SPOKEN_OF = /\bdeps(?:\.([A-Za-z_]\w*)|\?\.([A-Za-z_]\w*)|\[["']([\w-]{1,64})["']\])/g;
+
+/** Code waits for the tasks that it speaks of as `deps.ID`, as a reference makes a tool task wait. */
+function withSpokenOf(task: CodeTask, ids: ReadonlySet<string>, problems: string[]): CodeTask {
+  const misplaced = [...task.code.matchAll(/(?<!\$)\$OUTPUT\[([\w-]{1,64})\]/g)].map(([, id]) => id!).find((id) =>
+    ids.has(id)
+  );
+  if (misplaced !== undefined) {
+    problems.push(`task ${task.id}: $OUTPUT is for arguments; code reads deps.${misplaced}.output`);
+  }
+  const spoken = [...task.code.matchAll(SPOKEN_OF)].map(([, dotted, optional, quoted]) => dotted ?? optional ?? quoted!)
+    .filter((id) => ids.has(id) && id !== task.id);
+  const depends_on = [...new Set([...task.depends_on, ...spoken])];
+  return depends_on.length === task.depends_on.length ? task : { ...task, depends_on };
 }
 
 function repeated(tasks: readonly Task[]): string[] {

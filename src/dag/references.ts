@@ -87,14 +87,18 @@ export function referencesIn(value: unknown): Reference[] {
 /**
  * The value with every reference filled in, in one pass: what comes out of a tool is never looked at again. A reference
  * that is the whole of a text gives the value itself, one inside a text is written into it. `lookUp` gives what a
- * reference leads to, its path included.
+ * reference leads to, its path included. A value without references is given back itself.
  */
 export function resolveReferences(value: Json, lookUp: (reference: Reference) => unknown): Json {
   if (typeof value === "string") return resolveText(value, lookUp);
-  if (Array.isArray(value)) return value.map((item) => resolveReferences(item, lookUp));
+  if (Array.isArray(value)) {
+    const items = value.map((item) => resolveReferences(item, lookUp));
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
   if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, resolveReferences(item, lookUp)] as const);
   // Not by assignment: a key may be called __proto__.
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolveReferences(item, lookUp)]));
+  return entries.every(([key, item]) => item === value[key]) ? value : Object.fromEntries(entries);
 }
 
 function resolveText(text: string, lookUp: (reference: Reference) => unknown): Json {

@@ -201,14 +201,20 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
         void emit({ kind: "failed", ...about, ...took, error: `its code had acted when ${why}`, status: "error" });
       } else void emit({ kind: "skipped", task: id, why });
     } else if (result.kind === "held") failed("again");
-    else if (result.kind === "in_doubt" || (result.kind === "lost" && effect === "effectful" && flight.isSent)) {
+    else if (
+      result.kind === "in_doubt" ||
+      (result.kind === "lost" && effect === "effectful" && flight.isSent && !result.isUnsent)
+    ) {
       // Nothing that waits for it is started; the other branches come to their end.
       inDoubt(result.error);
     } else if (result.kind === "question") {
       failed("again");
       const call = task.type === "tool" ? { tool: task.tool, arguments: input } : {};
       held.set(id, { reason: "question", task: id, why: result.error, ...call });
-    } else if (result.kind === "lost" && effect !== "effectful" && attempt <= (task.retries ?? RETRIES)) {
+    } else if (
+      result.kind === "lost" && effect !== "effectful" &&
+      attempt - (state.tasks.get(id)?.base ?? 0) <= (task.retries ?? RETRIES)
+    ) {
       failed("again");
       retries.after(RETRY_AFTER_MS * 2 ** (attempt - 1), () => (ready.add(node), advance()));
     } else {
@@ -238,7 +244,8 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
           const isOpen = ["waiting", "running"].includes(state.tasks.get(id)!.status);
           if (isOpen) void emit({ kind: "skipped", task: id, why });
         }
-        await emit({ kind: "finished", status: isAborted ? "aborted" : outcomeOf(state).status, error: why });
+        const status = isAborted ? "aborted" : outcomeOf(state).status;
+        await emit({ kind: "finished", status, ...status !== "completed" && { error: why } });
       } else if (unsettled.length === 0) {
         await emit({ kind: "finished", ...outcomeOf(state) });
       } else if (stopped?.kind !== "leave") {

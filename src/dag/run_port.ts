@@ -21,6 +21,8 @@ export type TaskResult =
     readonly kind: "failed" | "lost" | "question" | "held" | "in_doubt";
     /** Code that did not come to its own end. */
     readonly isCutOff?: boolean;
+    /** A call that was lost before its server can have heard of it. */
+    readonly isUnsent?: boolean;
   };
 
 export interface CallOptions {

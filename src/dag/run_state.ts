@@ -9,6 +9,8 @@ export interface TaskState {
   readonly id: string;
   readonly status: TaskStatus | "waiting" | "running";
   readonly attempt: number;
+  /** The attempts before it was last to be run anew: its retries count from there. */
+  readonly base?: number;
   readonly began?: number;
   readonly ms: number;
   /** Milliseconds of `ms` in which its server started. */

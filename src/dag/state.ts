@@ -10,7 +10,7 @@ import {
   type RunStatus,
   type TaskStatus,
 } from "./event.ts";
-import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, upToLastEffect } from "./code_call.ts";
+import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, openEffects, upToLastEffect } from "./code_call.ts";
 import type { Approval, RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
 
@@ -96,6 +96,7 @@ function reduce(state: Mutable, event: RunEvent): void {
       for (const task of event.tasks) putTask(state, task);
       return;
     case "started":
+      state.released.delete(event.task);
       change(state, event.task, {
         status: "running",
         attempt: event.attempt,
@@ -125,7 +126,10 @@ function reduce(state: Mutable, event: RunEvent): void {
       return;
     case "failed":
       if (event.status === "again") change(state, event.task, { status: "waiting", attempt: event.attempt });
-      else {
+      else if (isDoubtful(state, event)) {
+        const [open] = openEffects(state.tasks.get(event.task)?.calls);
+        settle(event.task, "in_doubt", { error: event.error, doubt: open?.call, calls: acted(state, event.task) });
+      } else {
         settle(event.task, event.status, {
           ms: event.ms,
           startMs: event.start_ms,
@@ -134,8 +138,10 @@ function reduce(state: Mutable, event: RunEvent): void {
         });
       }
       return;
-    case "skipped":
-      return settle(event.task, "skipped", { error: event.why, skippedBy: event.by, calls: acted(state, event.task) });
+    case "skipped": {
+      const skippedBy = event.by ?? skipDecidedBy(state, event.task);
+      return settle(event.task, "skipped", { error: event.why, skippedBy, calls: acted(state, event.task) });
+    }
     case "in_doubt":
       return settle(event.task, "in_doubt", {
         error: event.why,
@@ -214,6 +220,7 @@ export function releaseOf({ task, key }: { readonly task: string; readonly key?:
 function putTask(state: Mutable, task: Task): void {
   const isCode = task.type === "code_execution";
   const { attempt = 0, calls } = state.tasks.get(task.id) ?? {};
+  state.released.delete(task.id);
   const place = state.plan.findIndex(({ id }) => id === task.id);
   state.plan.splice(place < 0 ? state.plan.length : place, place < 0 ? 0 : 1, task);
   // Code that takes the place of code that had acted hears what that did.
@@ -222,6 +229,7 @@ function putTask(state: Mutable, task: Task): void {
     id: task.id,
     status: "waiting",
     attempt,
+    ...attempt > 0 && { base: attempt },
     ms: 0,
     bytes: 0,
     ...isCode && { isCode },
@@ -231,9 +239,11 @@ function putTask(state: Mutable, task: Task): void {
 
 /** Makes a task that has failed or was skipped run again; code hears what it did up to its last effect. */
 function reset(state: Mutable, id: string): void {
-  const { calls } = state.tasks.get(id) ?? {};
+  const { calls, attempt } = state.tasks.get(id) ?? {};
+  state.released.delete(id);
   change(state, id, {
     status: "waiting",
+    base: attempt,
     ms: 0,
     startMs: undefined,
     bytes: 0,
@@ -241,6 +251,21 @@ function reset(state: Mutable, id: string): void {
     skippedBy: undefined,
     calls: calls && upToLastEffect(calls),
   });
+}
+
+/** How versions before 0.2 ended the error of an effectful call whose answer never came. */
+const MAY_HAVE_ACTED = "It may have had its effect.";
+
+/** A failure that is none: versions before 0.2 wrote down calls that may have happened as errors. */
+function isDoubtful(state: Mutable, { task, error }: { readonly task: string; readonly error: string }): boolean {
+  const { effectful, calls } = state.tasks.get(task) ?? {};
+  return effectful === true && error.endsWith(MAY_HAVE_ACTED) || openEffects(calls).length > 0;
+}
+
+/** Who decided that a task is skipped, where its row does not say so: versions before 0.2 only wrote the decision. */
+function skipDecidedBy(state: Mutable, task: string): DecidedBy | undefined {
+  const { decision, by } = state.workflow.decisions.at(-1) ?? {};
+  return decision?.action === "resolve" && decision.outcome === "skip" && decision.task === task ? by : undefined;
 }
 
 /** What the code of a task called, where it acted on the world. */
@@ -276,11 +301,15 @@ function merged(context: JsonObject, more: JsonObject): JsonObject {
   return Object.fromEntries([...Object.entries(context), ...Object.entries(more)]);
 }
 
+/** Another number for states that are folded in another way: snapshots of an older one are not used. */
+export const FOLD_VERSION = 2;
+
 /** A state as JSON, to begin a later fold with. */
 export function snapshotOf(state: RunState): JsonObject {
   const { tasks, approvals, refused, released, passed, ...rest } = state;
   return {
     ...rest,
+    version: FOLD_VERSION,
     tasks: [...tasks.values()].map(callsAsJson),
     approvals: [...approvals],
     refused: [...refused],

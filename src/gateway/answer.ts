@@ -1,3 +1,4 @@
+import { messageOf } from "../model/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Beside } from "../model/tool.ts";
@@ -57,6 +58,20 @@ export function shapeAnswer(result: ToolResult, options: ShapeOptions): Shaped {
   return { result: { ...rest, content: [{ type: "text", text: note }, ...others] }, stored };
 }
 
+/** An answer that is too long and could not be stored: as much of it as fits, and why. The call has been answered. */
+export function unstored(
+  result: ToolResult,
+  { shape, preview, json }: Omit<Stored, "steps">,
+  error: unknown,
+): ToolResult {
+  const { structuredContent: _structured, content, ...rest } = result;
+  const others = (Array.isArray(content) ? content : []).filter((block) => !isText(block));
+  const text = `The call was answered, but its answer of ${json.length} characters could not be stored: ${
+    messageOf(error)
+  }\nShape: ${shape}\nIt begins:\n${preview}`;
+  return { ...rest, content: [{ type: "text", text }, ...others] };
+}
+
 /** A value as JSON, with what an agent gets to see of it. */
 export function outlined(value: unknown): Omit<Stored, "steps"> {
   const json = JSON.stringify(value);
@@ -68,7 +83,7 @@ export function outlined(value: unknown): Omit<Stored, "steps"> {
 /** The call that reads a stored value, for whoever got its handle. */
 export function howToRead(handle: string, path?: string): string {
   const given = JSON.stringify({ handle, ...path !== undefined && { path } });
-  return `call_tool agentcards:read_result ${given} (also "offset", "limit")`;
+  return `call_tool agentcards:read_result ${given} ("path" leads to a part, "offset" and "limit" read a list or a text)`;
 }
 
 /** What is taken out: the value, and a long text beside structured content where it says something else. */

@@ -41,6 +41,40 @@ export function meantArguments<T extends Record<string, unknown>>(
   return Object.keys(changed).length === 0 ? args : { ...args, ...changed };
 }
 
+/** Where a schema allows any name, one that differs from a declared one in spelling only is a mistake all the same. */
+export function misspelt(
+  { inputSchema }: Pick<Tool, "inputSchema">,
+  args: Record<string, unknown>,
+): string | undefined {
+  const { properties } = inputSchema;
+  if (!isObject(properties)) return undefined;
+  for (const name of Object.keys(args)) {
+    if (Object.hasOwn(properties, name)) continue;
+    const plain = plainName(name);
+    const known = Object.keys(properties).find((other) => plainName(other) === plain && !Object.hasOwn(args, other));
+    if (known !== undefined) return `arguments.${oneLine(name, 60)} is not known; did you mean ${oneLine(known, 60)}?`;
+  }
+  return undefined;
+}
+
+const plainName = (name: string) => name.replace(/[_-]/g, "").toLowerCase();
+
+/** Values that a task got from others, written out where its tool wants a text. */
+export function writtenArguments({ inputSchema }: Pick<Tool, "inputSchema">, args: JsonObject): JsonObject {
+  const { properties } = inputSchema;
+  if (!isObject(properties)) return args;
+  const isText = (name: string) => {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return isObject(schema) && schema.type === "string";
+  };
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      typeof value === "string" || value === null || !isText(name) ? value : JSON.stringify(value),
+    ]),
+  );
+}
+
 let checking: Promise<ArgumentCheck> | undefined;
 
 /** The check of arguments, loaded with its first use. */

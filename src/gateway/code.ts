@@ -13,6 +13,7 @@ import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
 import { approve, type Caller, unlessAsked } from "./caller.ts";
 import { callServer, denied, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
+import { stepsOf } from "./results.ts";
 import type { Session } from "./session.ts";
 import { howFar } from "./workflow_progress.ts";
 
@@ -176,7 +177,11 @@ function failed(value: unknown): AgentCardsError {
 }
 
 async function readResult(session: Session, handle: string, path: unknown): Promise<Json | JsonText> {
-  const steps = Array.isArray(path) ? path.filter((step) => typeof step === "string" || typeof step === "number") : [];
+  const steps = typeof path === "string"
+    ? stepsOf(path)
+    : Array.isArray(path)
+    ? path.filter((step) => typeof step === "string" || typeof step === "number")
+    : [];
   return await readStored(session, handle, steps);
 }
 

@@ -1,5 +1,6 @@
 import type { CageOutcome } from "../sandbox/cage.ts";
 import type { TypeProblem } from "../sandbox/typecheck.ts";
+import { messageOf } from "../model/errors.ts";
 import type { Json } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut, tokens } from "../model/text.ts";
@@ -83,7 +84,12 @@ function textIn({ value, json }: { value: unknown; json: string }, { result }: R
 async function readable(value: Json, session: Session, json = JSON.stringify(value)): Promise<Json> {
   if (tokens(json) <= session.config.limits.answer_tokens) return value;
   const handle = newHandle();
-  await session.shared.results.write({ handle, tool: "agentcards:execute_code", json });
   const preview = cut(typeof value === "string" ? value : json, PREVIEW_CHARACTERS);
+  try {
+    await session.shared.results.write({ handle, tool: "agentcards:execute_code", json });
+  } catch (error) {
+    const note = `It could not be stored: ${messageOf(error)}`;
+    return { bytes: json.length, shape: cut(shape(value), PREVIEW_CHARACTERS), preview, note };
+  }
   return { handle, bytes: json.length, shape: cut(shape(value), PREVIEW_CHARACTERS), preview, read: howToRead(handle) };
 }

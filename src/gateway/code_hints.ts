@@ -47,15 +47,22 @@ const CHECKED = new Set(["RuntimeError", "ToolError"]);
 const CHECK_MS = 5_000;
 const SHOWN_PROBLEMS = 5;
 
+export interface CheckOptions {
+  readonly session: Session;
+  readonly code: string;
+  readonly signal: AbortSignal;
+  checker(): Promise<TypeChecker>;
+}
+
 /** What a type check says about code that has failed, where the types of its tools are known; nothing when it is late. */
 export async function typeProblems(
   { type }: CodeError,
-  { session, code, checker }: { session: Session; code: string; checker(): Promise<TypeChecker> },
+  { session, code, checker, signal }: CheckOptions,
 ): Promise<TypeProblem[]> {
   if (!CHECKED.has(type)) return [];
   try {
-    const check = async () =>
-      await (await checker()).check(await typesFor(session, code), AbortSignal.timeout(CHECK_MS));
+    // Who waits no longer leaves the compiler to come up for the next one.
+    const check = async () => await (await checker()).check(await typesFor(session, code), signal);
     return (await within(check(), CHECK_MS, "the type check took too long")).slice(0, SHOWN_PROBLEMS);
   } catch (error) {
     log("debug", "type_check_failed", { reason: messageOf(error) });

@@ -119,14 +119,13 @@ async function notStarted(home: Home, { cause, from }: { cause: unknown; from: n
     home,
     `The engine of ${home.dir}PID did not start: ${words || messageOf(cause)}`,
     isOtherPackages
-      ? "The packages of another version are installed: run `deno task setup` in the folder of AgentCards, then try again."
+      ? `The packages of another version are installed: run \`npx -y deno@${Deno.version.deno} task setup\` in the folder of AgentCards, then try again.`
       : `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
   );
 }
 
 /** What Deno says when the lock file or the code asks for packages that are not installed. */
-const PACKAGES_MISSING =
-  /--cached-only|not found in the cache|lockfile is out of date|Could not (?:find|resolve)|node_modules/i;
+const PACKAGES_MISSING = /--cached-only|not found in the cache|lockfile is out of date|Could not (?:find|resolve)/i;
 
 /** What the engine may see of our environment: nothing a session could lend it by accident. */
 const ENGINE_ENVIRONMENT = [

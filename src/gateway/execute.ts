@@ -4,8 +4,8 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { isReadable, shapeAnswer, textResult, type ToolResult } from "./answer.ts";
-import { argumentCheck, meantArguments, signatureNote } from "./arguments.ts";
+import { isReadable, shapeAnswer, textResult, type ToolResult, unstored } from "./answer.ts";
+import { argumentCheck, meantArguments, misspelt, signatureNote } from "./arguments.ts";
 import { approve, type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
@@ -53,6 +53,10 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   const id = toolId(address.server, address.name);
   const tool = session.inMemory(address.server, address.name);
   const given = tool ? meantArguments(tool, call.arguments) : call.arguments;
+  const mistake = tool && misspelt(tool, given);
+  if (mistake) {
+    throw new AgentCardsError("INPUT_INVALID", `${id} was not called: ${mistake}`, { hint: signatureNote(tool) });
+  }
   const done = await carryOut(session, address, { call: { ...call, arguments: given }, caller });
   if (!("reply" in done)) return done;
   const page = canPut(PAGE, caller) ? undefined : pageAsked(done.reply);
@@ -66,10 +70,17 @@ function isFailure(reply: Reply): boolean {
 }
 
 const INVALID_PARAMS = -32602;
+/** Larger ones are not looked at: compiling a schema, and checking against it, takes time that others wait for. */
+const LARGEST_SCHEMA = 16_384;
+const LARGEST_ARGUMENTS = 65_536;
+
+const isSmall = (value: unknown, most: number) => JSON.stringify(value).length <= most;
 
 /** A failure whose arguments do not fit the tool's schema says so, and how the tool is called. */
 async function withSignature(reply: Reply, tool: Tool, args: Record<string, unknown>): Promise<Reply> {
-  const problems = (await argumentCheck())(tool, args as JsonObject);
+  const problems = isSmall(tool.inputSchema, LARGEST_SCHEMA) && isSmall(args, LARGEST_ARGUMENTS)
+    ? (await argumentCheck())(tool, args as JsonObject)
+    : [];
   const isRefused = reply.kind === "error" && reply.code === INVALID_PARAMS;
   if (problems.length === 0 && !isRefused) return reply;
   const text = [...problems.length > 0 ? [`${problems.join("; ")}.`] : [], signatureNote(tool)].join("\n");
@@ -205,7 +216,7 @@ function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
   } catch (error) {
     return {
       kind: "result",
-      result: textResult(`It was answered, but the answer is withheld: ${messageOf(error)}`, true),
+      result: textResult(`It was answered, but the answer is withheld: ${messageOf(error)}`),
     };
   }
 }
@@ -232,10 +243,12 @@ async function store(
   const { results } = session.shared;
   const handle = newHandle();
   const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
-  if (stored !== undefined) {
-    await results.write({ handle, tool: id, json: stored.json });
+  try {
+    if (stored !== undefined) await results.write({ handle, tool: id, json: stored.json });
+    return { kind: "result", result };
+  } catch (error) {
+    return { kind: "result", result: unstored(long.result, stored!, error) };
   }
-  return { kind: "result", result };
 }
 
 /** The usual case, without waiting for anything: an id that is in memory. */

@@ -8,6 +8,7 @@ import { MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { createClientSide } from "./_client_side.ts";
 import { hasOffers } from "./exposure.ts";
+import { within } from "../model/time.ts";
 import { keepShown, type Shown } from "./shown.ts";
 import { serveProtocol } from "./mcp_server.ts";
 import { RELAYED } from "./relay.ts";
@@ -36,6 +37,8 @@ const MAX_DEPTH = 64;
 const WARM_UP_AFTER_MS = 1_000;
 /** Runs that a crash interrupted go on as soon as their folder is connected again. */
 const ADOPT_AFTER_MS = 100;
+/** A stateless client has nothing to say before its next request; its runs do not wait for that. */
+const SILENT_MS = 2_000;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 const UNSUPPORTED_VERSION = -32022;
@@ -51,9 +54,15 @@ export async function serveClient(
   { shown, tellsRelated = false, isCrowd = false }: FrontOptions = {},
 ): Promise<void> {
   const timers = [
-    setTimeout(() => void adopt(session), ADOPT_AFTER_MS),
+    setTimeout(() => void adoptOnceGreeted(), ADOPT_AFTER_MS),
     setTimeout(() => void warm(session), WARM_UP_AFTER_MS),
   ];
+  /** A server that a run starts is told what this client can do, so the client speaks first. */
+  const greeted = Promise.withResolvers<void>();
+  const adoptOnceGreeted = async () => {
+    await within(greeted.promise, SILENT_MS, "the client says nothing").catch(() => {});
+    await adopt(session);
+  };
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
@@ -129,6 +138,7 @@ export async function serveClient(
       calls.setCapabilities(message.params);
     }
     side.see(message);
+    greeted.resolve();
     if (message.method === "notifications/cancelled") {
       if (isObject(message.params)) open.delete(message.params.requestId);
       if (calls.cancel(message.params)) return;

@@ -3,11 +3,11 @@ const PAGES: Readonly<Record<string, string>> = {
   workflows: `run_workflow {"tasks": [...]} runs every task as soon as what it needs is there.
 Tool task: {"id": "a", "tool": "server:tool", "arguments": {...}, "depends_on"?: ["b"], "timeout_ms"?, "retries"?, "side_effects"?: true}
 Code task: {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"], "context"?: {...}}
-  deps.ID = {status, output, error}: code runs when its dependencies have settled, so it can work around failures.
+  deps.ID = {status, output, error}: code runs when its dependencies have settled, so it can work around failures. sandbox_config: {timeout, memoryLimit} bounds it.
 References: "$OUTPUT[a]" alone inserts the value, inside text it is written out; "$OUTPUT[a].items[0][\\"odd key\\"]" addresses into it; "$RESULT[handle]" a stored result; "$$OUTPUT[" is literal. A reference implies the dependency.
 Only the ends (tasks that no other needs) come back; options.return: [ids] chooses others.
 options: pause (never|layer|effects), pause_after: [ids], return: [ids], timeout_ms, concurrency.
-status: completed (every end succeeded), partial, failed, paused, aborted. What succeeded is kept; repair the rest with resume_workflow: retry {tasks?: [ids]}, replace {tasks} (same ids), inject {tasks}, remove {ids}.
+status: completed (every end succeeded), partial, failed, paused, aborted; of a task: success, error, failed_safe (code that failed and had acted on nothing), skipped, in_doubt. What succeeded is kept; repair the rest with resume_workflow: retry {tasks?: [ids]}, replace {tasks} (same ids), inject {tasks}; remove {ids} takes out tasks that have not begun.
 Saved workflows are tools: call_tool {"tool": "workflow:NAME", "arguments": {...}}.`,
   code: `execute_code {"code": "..."} runs TypeScript; \`return\` gives the result, console.log comes back as logs.
 Each server is a variable: await github.list_issues({...}); or tools["server:tool"](args). No files, no network, no imports of packages.
@@ -38,10 +38,21 @@ export function helpPage(topic?: string): string {
   return wanted === "" ? list : `There is no page "${wanted.slice(0, 60)}". ${list}`;
 }
 
-const ASKED = /^\s*agentcards[:\s]\s*help\b\s*(\S*)/i;
+const ASKED = /^\s*(?:agentcards[:\s]\s*help\b|help\s*$)\s*(\S*)/i;
+const OWN = /^\s*(?:agentcards(?::\w*)?|read_result)\s*$/i;
 
 /** The page that a search asks for; undefined where it asks for none. */
 export function helpFor(query: string): string | undefined {
   const found = ASKED.exec(query);
-  return found ? helpPage(found[1]) : undefined;
+  return found ? helpPage(found[1]) : OWN.test(query) ? ownTools() : undefined;
+}
+
+/** The tools of the server name `agentcards`, as a search shows tools. */
+export function ownTools(): string {
+  return [
+    "agentcards:read_result(handle: string, path?: string, offset?: integer, limit?: integer) — Reads parts of a stored result.",
+    `agentcards:help(topic?: ${
+      HELP_TOPICS.map((topic) => JSON.stringify(topic)).join("|")
+    }) — Explains how to use these tools.`,
+  ].join("\n");
 }

@@ -20,14 +20,16 @@ export function parseInput<T extends z.ZodObject>(schema: T, input: unknown): z.
     if (issue.code === "invalid_type") {
       return [
         `${field || "the arguments"} must be ${
-          issue.expected === "int" ? "a whole number" : `of type ${issue.expected}`
+          issue.expected === "int"
+            ? "a whole number"
+            : `of type ${issue.expected === "record" ? "object" : issue.expected}`
         }`,
       ];
     }
     return [`${field}: ${issue.message}`];
   });
   const [first] = parsed.error.issues;
-  const known = fieldsAt(schema, first?.code === "unrecognized_keys" ? first.path : []);
+  const known = fieldsAt(schema, first?.code === "unrecognized_keys" ? first.path : first?.path.slice(0, -1) ?? []);
   const more = problems.length > SHOWN_PROBLEMS ? `; and ${problems.length - SHOWN_PROBLEMS} more` : "";
   throw new AgentCardsError("INPUT_INVALID", problems.slice(0, SHOWN_PROBLEMS).join("; ") + more, {
     hint: `Known fields: ${known.join(", ")}.`,

@@ -5,7 +5,7 @@ import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.t
 import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
 import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
-import { shapeAnswer, type Shaped, textResult, type ToolResult, valueOf } from "./answer.ts";
+import { shapeAnswer, type Shaped, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
 import { readable, slice } from "./results.ts";
 
@@ -82,9 +82,7 @@ async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
     await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored.json, { mode: 0o600 });
     return shaped;
   } catch (error) {
-    return {
-      result: textResult(`The answer is too large to pass on and could not be stored: ${messageOf(error)}`, true),
-    };
+    return { result: unstored(shaped.result, shaped.stored, error) };
   }
 }
 

@@ -71,9 +71,14 @@ export const LEARNING_METHODS: readonly [string, Method][] = [
   }],
   ["template_remove", async ({ gateway }, { name }) => {
     if (await gateway.templates.remove(String(name))) return { removed: name };
-    const near = nearest(String(name), (await gateway.templates.all()).map((one) => one.name));
+    const saved = (await gateway.templates.all()).map((one) => one.name);
+    const near = nearest(String(name), saved);
     throw new AgentCardsError("TOOL_UNKNOWN", `There is no saved workflow "${oneLine(String(name), 80)}"`, {
-      hint: near.length ? `Nearest: ${near.join(", ")}.` : "None is saved.",
+      hint: near.length
+        ? `Nearest: ${near.join(", ")}.`
+        : saved.length
+        ? `Saved are ${oneLine(saved.join(", "), 300)}.`
+        : "None is saved.",
     });
   }],
 ];

@@ -24,8 +24,8 @@ export const OWN_TOOLS = {
     const options = { ...parseInput(READ_RESULT, input), room: session.config.limits.answer_tokens * 4 };
     const { text, note } = JSON.parse(await read(session, options)) as ReadPart;
     // What was stored before personal data was hidden, as far as a part of it can be told for what it is.
-    const clean = session.privacy?.hide(text, "agentcards") ?? text;
-    return texts(clean, ...note === undefined ? [] : [note]);
+    const clean = (part: string) => session.privacy?.hide(part, "agentcards") ?? part;
+    return texts(clean(text), ...note === undefined ? [] : [clean(note)]);
   },
   /** For code and for tasks: the value itself, all of it unless a limit was given. */
   async value(session: Session, name: string, input: Record<string, unknown>): Promise<Json> {

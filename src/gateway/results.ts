@@ -3,11 +3,12 @@ import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { follow } from "../model/json.ts";
 import { cut } from "../model/text.ts";
+import { shape } from "./answer.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
-  /** Puts a value aside; what belongs to a run stays as long as the run is not over. */
+  /** Puts a value aside; what belongs to a run stays as long as the run is not over, and for its age where it failed. */
   write(stored: { handle: string; tool: string; json: string; run?: string }): Promise<void>;
   /** Says that a stored value belongs to a run. */
   keepFor(run: string, handle: string): Promise<void>;
@@ -37,7 +38,10 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
          select handle from (
            select handle, expires_at, sum(bytes) over (order by created_at desc, handle) as total from result_handle
          ) as held where total > $1 or expires_at < now()
-       ) and (run is null or run not in (select id from workflow_run where status in ('running', 'paused')))
+       ) and (run is null or run not in (
+         select id from workflow_run
+         where status in ('running', 'paused') or status <> 'completed' and result_handle.expires_at >= now()
+       ))
        returning handle`,
       [limits.results_bytes],
     );
@@ -124,15 +128,7 @@ export function readable(value: unknown, options: SliceOptions, room: number): R
     const text = found.slice(offset, offset + Math.min(limit, room));
     return { text, ...rest("characters", { offset, shown: text.length, of: found.length }) };
   }
-  if (!Array.isArray(found)) {
-    const json = JSON.stringify(found);
-    if (json.length <= room) return { text: json };
-    const keys = Object.keys(found as object);
-    const note = `(the first ${room} of ${json.length} characters; read one part with "path", such as ${
-      JSON.stringify(stepTo(path, keys[0]!))
-    }; there are ${cut(keys.join(", "), 400)})`;
-    return { text: json.slice(0, room), note };
-  }
+  if (!Array.isArray(found)) return wholeOrOutline(found, options, room);
   const items: string[] = [];
   let length = 2;
   for (const item of found.slice(offset, offset + limit)) {
@@ -151,6 +147,26 @@ export function readable(value: unknown, options: SliceOptions, room: number): R
   return { text: `[${items.join(",")}]`, ...rest("items", { offset, shown: items.length, of: found.length }) };
 }
 
+/** An object is given whole where it fits; else its outline, with how to read its parts. */
+function wholeOrOutline(found: unknown, { path = "", offset, limit }: SliceOptions, room: number): ReadPart {
+  const json = JSON.stringify(found);
+  const keys = typeof found === "object" && found !== null ? Object.keys(found) : [];
+  if (keys.length === 0) return { text: json };
+  const isPart = offset !== undefined || limit !== undefined;
+  if (json.length <= room && !isPart) return { text: json };
+  const parts = keys.toSorted((a, b) => sizeOf(found, b) - sizeOf(found, a)).slice(0, 10)
+    .map((key) => JSON.stringify(stepTo(path, key))).join(", ");
+  const why = isPart
+    ? `"offset" and "limit" are for lists and texts, and this is an object`
+    : "it is too long for one answer";
+  const more = keys.length > 10 ? `, and ${keys.length - 10} more` : "";
+  return { text: shape(found), note: `(the outline only: ${why}; read a part with "path": ${parts}${more})` };
+}
+
+function sizeOf(value: unknown, key: string): number {
+  return (JSON.stringify((value as Record<string, unknown>)[key]) ?? "").length;
+}
+
 /** Says which part of a list or text was read, unless it was all of it. */
 function rest(what: string, { offset, shown, of }: { offset: number; shown: number; of: number }): { note?: string } {
   const end = offset + shown;
@@ -164,11 +180,15 @@ function stepTo(path: string, key: string): string {
   return /^[A-Za-z_]\w*$/.test(key) ? `${path}${path && "."}${key}` : `${path}[${JSON.stringify(key)}]`;
 }
 
-/** Follows `items[0].name` and `["odd key"]`. */
-function at(value: unknown, path: string): unknown {
-  const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)].map(
+/** The steps of `items[0].name` and `["odd key"]`. */
+export function stepsOf(path: string): (string | number)[] {
+  return [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g)].map(
     ([, dotted, index, quoted]) => index !== undefined ? Number(index) : dotted ?? unescaped(quoted!),
   );
+}
+
+function at(value: unknown, path: string): unknown {
+  const steps = stepsOf(path);
   const found = follow(value, steps);
   if ("value" in found) return found.value;
   const step = cut(String(steps[found.missing]), 60);

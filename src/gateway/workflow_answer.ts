@@ -1,6 +1,7 @@
 import { isOver, type Pending, type WaitingCall } from "../dag/event.ts";
 import { endsOf } from "../dag/pending.ts";
 import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
+import { messageOf } from "../model/errors.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { howToRead, outlined } from "./answer.ts";
@@ -56,9 +57,14 @@ async function stateOf({ id, state }: RunView, session: Session): Promise<Json> 
     : await putAside(`${id} ${state.seq} state`, context, session);
 }
 
-/** The tasks whose results were asked for, or those that nothing comes after. */
+/** The tasks whose results were asked for, or those that nothing comes after; at a pause, what the next tasks go by. */
 function wantedOf(state: RunState): TaskState[] {
-  return state.options.return?.flatMap((id) => state.tasks.get(id) ?? []) ?? endsOf(state);
+  if (state.options.return) return state.options.return.flatMap((id) => state.tasks.get(id) ?? []);
+  if (state.status !== "paused") return endsOf(state);
+  const waiting = state.plan.filter(({ id }) => state.tasks.get(id)?.status === "waiting");
+  const needed = new Set(waiting.flatMap(({ depends_on }) => depends_on));
+  const ends = new Set(endsOf(state));
+  return [...state.tasks.values()].filter((task) => ends.has(task) || needed.has(task.id));
 }
 
 /**
@@ -113,8 +119,14 @@ async function handleFor(name: string, { output, bytes }: TaskState, session: Se
 async function putAside(name: string, value: Json, session: Session): Promise<JsonObject> {
   const handle = `r_${(await sha256(name)).slice(0, 16)}`;
   const { json, shape, preview } = outlined(value);
-  await session.shared.results.write({ handle, tool: "workflow", json });
-  return { handle, bytes: json.length, ...shortened({ shape, preview }), read: howToRead(handle) };
+  const shown = { bytes: json.length, ...shortened({ shape, preview }) };
+  try {
+    await session.shared.results.write({ handle, tool: "workflow", json });
+    return { handle, ...shown, read: howToRead(handle) };
+  } catch (error) {
+    // What came of a run is told, whatever becomes of its results.
+    return { ...shown, note: `It could not be stored: ${messageOf(error)}` };
+  }
 }
 
 const shortened = ({ shape, preview }: { shape: string; preview: string }) => ({
@@ -177,6 +189,7 @@ export function statsOf(state: RunState): RunStats {
   return {
     wall_ms: Math.round(ranMs(state, Date.now())),
     critical_path_ms: Math.round(longest),
-    sequential_ms: Math.round(sum),
+    // A server that was started more than once is counted once above, and each time in a path.
+    sequential_ms: Math.round(Math.max(sum, longest)),
   };
 }

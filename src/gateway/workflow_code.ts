@@ -42,7 +42,7 @@ export function codePort(session: Session, { sandbox, types }: CodeServices): Ru
     }
     const { type, message, line, hint } = explained(result.error, session);
     const where = line === undefined ? "" : ` in line ${line}`;
-    const [problem] = await typeProblems(result.error, { session, code, checker: types });
+    const [problem] = await typeProblems(result.error, { session, code, checker: types, signal });
     const byTypes = problem ? ` (by its types, line ${problem.line}: ${problem.message})` : "";
     const error = `${type}${where}: ${message}${hint ? ` ${hint}` : ""}${byTypes}${await toolsFor(task, session)}`;
     return { ok: false, kind: "failed", error, isCutOff: CUT_OFF.has(type) };

@@ -94,11 +94,7 @@ const FAILED: ReadonlySet<string> = new Set(["error", "failed_safe", "skipped"])
 
 /** The tasks to run again: those that were named, or all that failed or were skipped because something failed. */
 function wantedTasks(request: Request, { tasks }: RunState): string[] {
-  if (request.tasks?.length) {
-    const wrong = request.tasks.find((id) => typeof id !== "string");
-    if (wrong !== undefined) throw unfit(request, `tasks are the ids of tasks: ["${[...tasks.keys()][0]}"]`);
-    return request.tasks as string[];
-  }
+  if (request.ids?.length) return [...request.ids];
   const failed = [...tasks.values()].filter(({ status, skippedBy }) => FAILED.has(status) && !skippedBy);
   if (failed.length > 0) return failed.map(({ id }) => id);
   const isDoubtful = [...tasks.values()].some(({ status }) => status === "in_doubt");
@@ -212,7 +208,5 @@ function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happe
 }
 
 function unfit({ workflow_id, action }: Request, why: string): AgentCardsError {
-  return new AgentCardsError("RUN_STATE", `${workflow_id} cannot take "${action}" now: ${why}`, {
-    hint: "Its status says what it waits for.",
-  });
+  return new AgentCardsError("RUN_STATE", `${workflow_id} cannot take "${action}": ${why}`);
 }

@@ -1,7 +1,7 @@
 import { z } from "../../deps.ts";
 import type { RunOptions } from "../dag/event.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
+import { isObject, type Json } from "../model/json.ts";
 import { parseInput } from "./input.ts";
 import type { Request } from "./workflow_decisions.ts";
 
@@ -77,6 +77,9 @@ export function parseResume(input: unknown): Request {
 
 /** Checks a decision about a run; none where an agent asks which runs there are. */
 export function parseResumeOrReplan(input: unknown): Request | Replan | undefined {
+  if (isObject(input) && "id" in input && !("workflow_id" in input)) {
+    throw new AgentCardsError("INPUT_INVALID", "id is not known; did you mean workflow_id?");
+  }
   const { requirement, action, value, workflow_id, ...given } = parseInput(RESUME, input);
   if (workflow_id === undefined) {
     if (action === "status") return undefined;
@@ -85,6 +88,7 @@ export function parseResumeOrReplan(input: unknown): Request | Replan | undefine
     });
   }
   const rest = { ...given, workflow_id };
+  requireFitting(action, input);
   if (action === "replan") {
     if (!requirement) {
       throw new AgentCardsError("INPUT_INVALID", "requirement is missing: replan needs to know what else is wanted");
@@ -95,10 +99,48 @@ export function parseResumeOrReplan(input: unknown): Request | Replan | undefine
     const what = action === "inject" ? "the tasks to add" : "the tasks as they are to be, under their ids";
     throw new AgentCardsError("INPUT_INVALID", `tasks is missing: ${action} needs ${what}`);
   }
-  if (action === "remove" && !rest.ids?.length) {
-    throw new AgentCardsError("INPUT_INVALID", "ids is missing: remove needs the ids of the tasks to take out");
+  if (action === "retry" || action === "remove") {
+    const named = idsIn(rest);
+    if (action === "remove" && named.length === 0) {
+      throw new AgentCardsError("INPUT_INVALID", "ids is missing: remove needs the ids of the tasks to take out");
+    }
+    return { workflow_id, action, ids: named };
   }
   return { ...rest, action, ...value !== undefined && { value: value as Json } };
+}
+
+/** The fields that go with each action. */
+const FIELDS: Readonly<Record<typeof ACTIONS[number], readonly string[]>> = {
+  status: [],
+  continue: [],
+  abort: [],
+  approve: [],
+  reject: [],
+  inject: ["tasks"],
+  replace: ["tasks"],
+  retry: ["tasks", "ids", "task"],
+  remove: ["ids", "tasks", "task"],
+  replan: ["requirement"],
+  resolve: ["task", "outcome", "value"],
+};
+
+/** A field that an action does not take means something else than what would be done. */
+function requireFitting(action: typeof ACTIONS[number], input: unknown): void {
+  const given = Object.keys(isObject(input) ? input : {}).filter((key) => key !== "workflow_id" && key !== "action");
+  const wrong = given.filter((key) => !FIELDS[action].includes(key));
+  if (wrong.length === 0) return;
+  const takes = FIELDS[action].length > 0 ? `takes ${FIELDS[action].join(", ")}` : "takes nothing but workflow_id";
+  throw new AgentCardsError("INPUT_INVALID", `${wrong.join(", ")} does not go with ${action}, which ${takes}`);
+}
+
+/** The tasks that are meant, by whichever field they were named. */
+function idsIn(
+  { tasks, ids, task }: { tasks?: unknown[] | undefined; ids?: string[] | undefined; task?: string | undefined },
+) {
+  const named = [...tasks ?? [], ...ids ?? [], ...task === undefined ? [] : [task]];
+  const wrong = named.find((id) => typeof id !== "string");
+  if (wrong !== undefined) throw new AgentCardsError("INPUT_INVALID", 'tasks must be the ids of tasks, such as ["a"]');
+  return [...new Set(named as string[])];
 }
 
 /** What else is wanted of a run, in words. */

@@ -41,7 +41,13 @@ export interface LiveRun extends RunView {
   readonly written: Promise<void>;
   /** Resolves when it ends or pauses. */
   readonly settled: Promise<RunView>;
+  /** Where it only rests to have its tasks changed: what it goes on as, if it does. */
+  readonly handOver: HandOver;
   watch(decider: Decider): Promise<RunView>;
+}
+
+export interface HandOver extends PromiseWithResolvers<LiveRun | undefined> {
+  isDue: boolean;
 }
 
 export interface Launch {
@@ -120,6 +126,7 @@ export function createLiveRuns({ journal, code, onEnd }: LiveRunsOptions) {
       writer,
       written,
       settled,
+      handOver: { ...Promise.withResolvers<LiveRun | undefined>(), isDue: false },
       watch: (decider) => watch(live, decider, { watchers, listeners }),
     };
     lives.set(id, live);
@@ -210,9 +217,10 @@ async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
 /** Waits for a run beside others. One who loses patience leaves it running; one who calls it off makes it rest. */
 async function watch(
   live: LiveRun,
-  { caller, onStart, onEvent }: Decider,
+  decider: Decider,
   { watchers, listeners }: { watchers: Set<Caller>; listeners: Set<Teller> },
 ): Promise<RunView> {
+  const { caller, onStart, onEvent } = decider;
   const { progress, signal } = caller;
   const tellClient = progress && !signal.aborted ? progressTo(progress, live) : undefined;
   const tell: Teller = {
@@ -233,7 +241,10 @@ async function watch(
   if (signal.aborted) leave();
   onStart?.(live);
   try {
-    return await live.settled;
+    const view = await live.settled;
+    if (!live.handOver.isDue || signal.aborted) return view;
+    const next = await live.handOver.promise;
+    return next ? await next.watch(decider) : view;
   } finally {
     signal.removeEventListener("abort", leave);
     watchers.delete(caller);

@@ -2,11 +2,13 @@ import { approvalHash } from "../dag/approval.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
-import { AgentCardsError, inOneLine, toAgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, inOneLine, messageOf, toAgentCardsError } from "../model/errors.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Output, splitToolId } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
+import { log } from "../telemetry/log.ts";
+import { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 import { besideValue, codeValueOf, outlined, type ToolResult, valueOf } from "./answer.ts";
 import { askApproval, type Caller } from "./caller.ts";
 import { wholeOf } from "./code.ts";
@@ -34,6 +36,8 @@ const TASK_TIMEOUT_MS = 30_000;
 const INLINE_CHARACTERS = 32_768;
 /** The same for what comes beside a value, which is mostly pictures. */
 const INLINE_BESIDE = 4_096;
+/** Larger arguments are left to their server. */
+const LARGEST_CHECKED = 65_536;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
@@ -48,8 +52,29 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
 
   const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
 
-  async function callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult> {
+  /** What is wrong with arguments that references were filled into; those that were sent as they are were checked before. */
+  async function problemsOf(task: ToolTask, args: JsonObject): Promise<string | undefined> {
+    const found = book.find(task.tool);
+    if (args === task.arguments || !("tool" in found) || JSON.stringify(args).length > LARGEST_CHECKED) {
+      return undefined;
+    }
+    const problems = (await argumentCheck())(found.tool!, args);
+    return problems.length === 0
+      ? undefined
+      : `${problems.join("; ")}. Nothing was sent. ${signatureNote(found.tool!)}`;
+  }
+
+  /** Arguments as their tool wants them, where references were filled in. */
+  function asWanted(task: ToolTask, args: JsonObject): JsonObject {
+    const found = book.find(task.tool);
+    return args === task.arguments || !("tool" in found) ? args : writtenArguments(found.tool!, args);
+  }
+
+  async function callTool(task: ToolTask, filled: JsonObject, options: CallOptions): Promise<TaskResult> {
     const began = performance.now();
+    const args = options.isFromCode ? filled : asWanted(task, filled);
+    const problem = options.isFromCode ? undefined : await problemsOf(task, args);
+    if (problem !== undefined) return { ok: false, kind: "failed", error: problem };
     const { server, name } = splitToolId(task.tool) as { server: string; name: string };
     // The task's own time counts from the beginning; without one, starting its server is not held against a call.
     const clock = new AbortController();
@@ -95,7 +120,8 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
   }
 
   function failed(task: ToolTask, error: unknown, { isLate, timeoutMs, isSent }: GivenUp) {
-    const { code } = toAgentCardsError(error);
+    const { code, data } = toAgentCardsError(error);
+    const isUnsent = data?.isUnsent === true;
     const isTimeout = isLate || code === "TIMEOUT";
     const kind: "lost" | "failed" = isTimeout || LOST.has(code) ? "lost" : "failed";
     const text = isTimeout
@@ -103,10 +129,10 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
         timeoutMs / 1_000
       } s and was cancelled; timeout_ms of the task gives it longer`
       : cleaned(session.shared.redactor.redact(inOneLine(error)));
-    const doubt = isSent && kind === "lost" && book.effectOf(task) === "effectful"
+    const doubt = isSent && !isUnsent && kind === "lost" && book.effectOf(task) === "effectful"
       ? " It may have had its effect."
       : "";
-    return { ok: false, kind, error: text + doubt } as const;
+    return { ok: false, kind, error: text + doubt, ...isUnsent && { isUnsent } } as const;
   }
 
   async function replied(task: ToolTask, reply: Reply, read: ReadValue): Promise<TaskResult> {
@@ -115,7 +141,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
     }
     const { isError, output, bytes } = reply.large;
-    if (output.kind === "stored") await results.keepFor(run, output.handle);
+    if (output.kind === "stored") await results.keepFor(run, output.handle).catch(notKept);
     if (!isError && output.kind === "value") return await resultOf(task, wholeOf(reply.large), read);
     if (!isError) return { ok: true, output: { ...output, ...await besideOf(task, wholeOf(reply.large)) }, bytes };
     return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
@@ -136,8 +162,13 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     const json = JSON.stringify(beside);
     if (json.length <= INLINE_BESIDE) return { beside };
     const handle = newHandle();
-    await results.write({ handle, tool: task.tool, json, run });
-    return { beside: { handle } };
+    try {
+      await results.write({ handle, tool: task.tool, json, run });
+      return { beside: { handle } };
+    } catch (error) {
+      notKept(error);
+      return {};
+    }
   }
 
   /** A value as it goes into the journal: itself, or a note of where it was put. */
@@ -148,8 +179,15 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     }
     const handle = newHandle();
     const { shape, preview } = outlined(value);
-    await results.write({ handle, tool, json, run });
-    return { output: { kind: "stored", handle, steps: [], shape, preview }, bytes: json.length };
+    try {
+      await results.write({ handle, tool, json, run });
+      return { output: { kind: "stored", handle, steps: [], shape, preview }, bytes: json.length };
+    } catch (error) {
+      // The call was answered: that it cannot be kept does not make it fail, or somebody would make it again.
+      notKept(error);
+      const note = `The answer of ${json.length} characters could not be stored: ${cleaned(messageOf(error))}`;
+      return { output: { kind: "value", value: { note, shape, preview } }, bytes: json.length };
+    }
   }
 
   return {
@@ -194,6 +232,10 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
 function askedIn(error: unknown): string | undefined {
   const { code, data } = toAgentCardsError(error);
   return code === "HUMAN_NEEDED" && typeof data?.question === "string" ? `it asks: ${data.question}` : undefined;
+}
+
+function notKept(error: unknown): void {
+  log("warning", "result_not_stored", { reason: messageOf(error) });
 }
 
 type ReadValue = (result: ToolResult) => unknown;

@@ -27,7 +27,8 @@ export function isResting({ status, isHeld }: RunRow): boolean {
 
 export function unknownRun(id: string): AgentCardsError {
   return new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(id, 60)}"`, {
-    hint: "`agentcards runs` lists them; old ones that are over are forgotten after a while.",
+    hint:
+      'resume_workflow {"action": "status"} and `agentcards runs` list them; old ones that are over are forgotten after a while.',
   });
 }
 

@@ -7,7 +7,7 @@ import { oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
-import { argumentCheck, meantArguments, signatureNote } from "./arguments.ts";
+import { argumentCheck, meantArguments, misspelt, signatureNote } from "./arguments.ts";
 import { denied, resolveTool } from "./execute.ts";
 import type { Session } from "./session.ts";
 
@@ -92,7 +92,8 @@ export async function planTasks(
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);
       if (verdict.kind === "deny") return [denied(found.id, verdict.pattern).message];
-      const problems = found.tool ? check(found.tool, task.arguments) : [];
+      const mistake = found.tool && misspelt(found.tool, task.arguments);
+      const problems = found.tool ? [...check(found.tool, task.arguments), ...mistake ? [mistake] : []] : [];
       return problems.length > 0 ? [...problems, signatureNote(found.tool!)] : [];
     },
   });

@@ -112,45 +112,69 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
 
   async function resume(request: Request, decider: Decider): Promise<RunView> {
     const { workflow_id: id, action } = request;
-    // Whether a run is running or rests must not change while somebody decides about it.
-    const found = await inTurn(id, async (): Promise<LiveRun | RunView> => {
-      const running = live.get(id);
-      if (running?.state.status === "running") {
-        checkFolder(id, running.session.cwd, decider);
-        if (!changesTasks(action)) {
+    const held = changesTasks(action) ? await holdFor(request, decider) : undefined;
+    let next: LiveRun | undefined;
+    try {
+      // Whether a run is running or rests must not change while somebody decides about it.
+      const found = await inTurn(id, async (): Promise<LiveRun | RunView> => {
+        const running = live.get(id);
+        if (running?.state.status === "running") {
+          checkFolder(id, running.session.cwd, decider);
           await steer(running, request, decider);
           return running;
         }
-        // A decision that would be refused must not make the run stop.
-        const plan = await planned(request, running, running.state);
-        happeningsOf(request, decider.by, { state: running.state, plan });
-        running.run.hold(`${action} changes its tasks`);
-      }
-      // One that has just come to rest is not running any more; its last row is on the way.
-      await running?.settled.catch(() => {});
-      const row = await journal.find(id);
-      if (!row) throw unknownRun(id);
-      checkFolder(id, row.cwd, decider);
-      const carrier = carrierOf(row, decider);
-      const work = () => rest(request, decider, { row, carrier });
-      try {
-        return carrier ? await carried(carrier, work) : await work();
-      } catch (error) {
-        // A run that was only held for this goes on without it.
-        if (running && carrier && changesTasks(action)) {
-          await carried(carrier, () => rest({ workflow_id: id, action: "continue" }, decider, { row, carrier }))
-            .catch(() => {});
+        // One that has just come to rest is not running any more; its last row is on the way.
+        await running?.settled.catch(() => {});
+        const row = await journal.find(id);
+        if (!row) throw unknownRun(id);
+        checkFolder(id, row.cwd, decider);
+        const carrier = carrierOf(row, decider);
+        const work = () => rest(request, decider, { row, carrier });
+        try {
+          return carrier ? await carried(carrier, work) : await work();
+        } catch (error) {
+          if (held && carrier) next = await carried(carrier, () => goOnAsBefore(row, carrier)).catch(() => undefined);
+          throw error;
         }
-        throw error;
-      }
-    });
-    return "watch" in found && action !== "status" ? await found.watch(decider) : found;
+      });
+      if (!("watch" in found)) return found;
+      next = found;
+      return action === "status" ? found : await found.watch(decider);
+    } finally {
+      // Whoever waited for the run before it was held waits for what it goes on as.
+      held?.resolve(next);
+    }
+  }
+
+  /** Brings a run that is running to a rest, so that its tasks can be changed. */
+  async function holdFor(request: Request, decider: Decider): Promise<LiveRun["handOver"] | undefined> {
+    const running = live.get(request.workflow_id);
+    if (running?.state.status !== "running") return undefined;
+    checkFolder(running.id, running.session.cwd, decider);
+    // A decision that would be refused must not make the run stop.
+    const plan = await planned(request, running, running.state);
+    happeningsOf(request, decider.by, { state: running.state, plan });
+    const { handOver } = running;
+    handOver.isDue = true;
+    running.run.hold(HELD);
+    const { signal } = decider.caller;
+    await Promise.race([running.settled.catch(() => {}), aborted(signal)]);
+    return handOver;
+  }
+
+  /** A run that was only held for a decision that was refused goes on as if nothing had been. */
+  async function goOnAsBefore(row: RunRow, session: Session): Promise<LiveRun | undefined> {
+    const fold = await journal.open(row.id);
+    const { pending } = fold.state;
+    if (pending?.reason !== "waiting" || pending.why !== HELD) return undefined;
+    return await goOn({ row, fold }, { decided: [], session, book: createToolBook(session), why: "as before" });
   }
 
   /** What is asked about a run that is not running. */
   async function rest(request: Request, decider: Decider, { row, carrier }: Carried): Promise<LiveRun | RunView> {
     const { workflow_id: id, action } = request;
-    const resumed = await takeUp(row, carrier);
+    // What a crash interrupted goes on by itself, but not with tasks that are about to be changed.
+    const resumed = changesTasks(action) ? undefined : await takeUp(row, carrier);
     if (resumed) {
       await steer(resumed, request, decider);
       return resumed;
@@ -290,6 +314,14 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     leave: live.leave,
     close: live.close,
   };
+}
+
+/** Why a run rests whose tasks are being changed. */
+const HELD = "its tasks are being changed";
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 function over(id: string, { status }: RunState): AgentCardsError {

@@ -92,7 +92,8 @@ export function createPending(server: string, patience: Patience) {
         : request.params;
       const { signal, timeoutMs } = options;
       if (transport.reason !== undefined) {
-        return Promise.reject(new AgentCardsError("SERVER_LOST", `Server "${server}" is gone: ${transport.reason}`));
+        const reason = `Server "${server}" is gone: ${transport.reason}`;
+        return Promise.reject(new AgentCardsError("SERVER_LOST", reason, { data: { isUnsent: true } }));
       }
       if (signal?.aborted) return Promise.reject(gaveUp(server, signal, timeoutMs));
       // Sent first: all that follows happens while the server is at work already.

@@ -161,6 +161,19 @@ interface Connection {
 /** The SDK's own clock knows no patience, so ours decides. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
+/** Whether a call cannot have reached its tool: nobody listens, or the request was refused before anything was done. */
+function wasRefused(error: unknown): boolean {
+  const status = httpStatus(error);
+  if (status !== undefined) return [400, 401, 403, 404, 405, 413, 429].includes(status);
+  return /connection refused|ECONNREFUSED|dns error|ENOTFOUND|tcp connect error/i.test(causesOf(error));
+}
+
+function causesOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let at = error; at instanceof Error && texts.length < 5; at = at.cause) texts.push(at.message);
+  return texts.join(" ");
+}
+
 async function send(server: string, { client, patience }: Connection, request: Send): Promise<Reply> {
   const { method, params, ...options } = request;
   const late = new AbortController();
@@ -182,12 +195,11 @@ async function send(server: string, { client, patience }: Connection, request: S
       return { kind: "error", code, message, ...data !== undefined && { data } };
     }
     if (options.signal?.aborted || late.signal.aborted) throw gaveUp(server, options.signal, options.timeoutMs);
+    const isUnsent = wasRefused(error);
     throw new AgentCardsError(
       "SERVER_LOST",
       `The call to server "${server}" failed: ${oneLine(messageOf(error), 300)}`,
-      {
-        hint: "It was not repeated, since it may have had an effect.",
-      },
+      isUnsent ? { data: { isUnsent } } : { hint: "It was not repeated, since it may have had an effect." },
     );
   } finally {
     clearTimeout(timer);

@@ -126,8 +126,11 @@ export function createServer(options: ServerOptions): Server {
   function list(live: Running): Promise<Catalogue> {
     return live.catalogue ??= options.list(live.upstream, live.startMs).catch((error) => {
       live.catalogue = undefined;
-      lastError = messageOf(error);
-      options.onEvent("server failed", { server: options.name, reason: lastError });
+      // One that was stopped meanwhile has not failed; one that ended by itself says so by itself.
+      if (current === live) {
+        lastError = messageOf(error);
+        options.onEvent("server failed", { server: options.name, reason: lastError });
+      }
       throw error;
     });
   }

@@ -22,6 +22,8 @@ export function meant(text: string, wanted: string): { readonly value: unknown }
   if (!fits || text.length > LONGEST) return undefined;
   try {
     const value: unknown = JSON.parse(text);
+    // A long number would lose digits, and with them be another number.
+    if (typeof value === "number" && String(value) !== text.trim()) return undefined;
     return fits(value) ? { value } : undefined;
   } catch {
     return undefined;

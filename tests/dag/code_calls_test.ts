@@ -449,3 +449,70 @@ Deno.test("a run that stops tells its code nothing, cuts off no effect, and asks
   const failed = await tell(TASK, { tools: slow([], () => {}), ports: running(failing) }).settled();
   assert.deepEqual([failed.status, statuses(failed)], ["failed", { code: "error" }], "what has acted fails in earnest");
 });
+
+Deno.test("one word lets one of two equal calls go that code makes at once", async () => {
+  const code: Code = (call) => Promise.all([call("s:do_it", { n: 1 }), call("s:do_it", { n: 1 })]);
+  const { calls, tools } = counted();
+  const story = tell(TASK, { tools, ports: running(code), pause: "effects" });
+  await story.settled();
+  const go = () =>
+    tell([], { tools, ports: running(code), from: { fold: story.fold, decision: { action: "continue" } } }).settled();
+  assert.deepEqual([(await go()).status, calls], ["paused", { do: 1 }]);
+  assert.deepEqual([(await go()).status, calls], ["completed", { do: 2 }]);
+});
+
+Deno.test("code that gathers failures makes a call that failed again when it is retried, and nothing that acted", async () => {
+  const calls: string[] = [];
+  let isMended = false;
+  const tools = {
+    "s:do_a": () => (calls.push("a"), isMended ? value("a") : failure("not now")),
+    "s:do_b": () => (calls.push("b"), value("b")),
+  };
+  const code: Code = async (call) => {
+    const all = await Promise.allSettled([call("s:do_a"), call("s:do_b")]);
+    const failed = all.find(({ status }) => status === "rejected");
+    if (failed) throw new Error("one of them failed");
+    return "both";
+  };
+  const story = tell([{ ...TASK[0]!, side_effects: true }], { tools, ports: running(code) });
+  assert.equal((await story.settled()).tasks.get("code")?.status, "error");
+  const retry = () =>
+    tell([], {
+      tools,
+      ports: running(code),
+      from: { fold: story.fold, decision: { action: "retry", reset: ["code"] } },
+    }).settled();
+  assert.equal((await retry()).status, "failed");
+  isMended = true;
+  const done = await retry();
+  assert.deepEqual([done.status, calls], ["completed", ["a", "b", "a", "a"]]);
+});
+
+Deno.test("what an older version wrote down as a failure, and may have happened, is in doubt", () => {
+  const fold = (events: object[]) => {
+    const made = createFold();
+    events.forEach((event, i) => made.add({ ...event, seq: i + 1, at: i } as RunEvent));
+    return made.state;
+  };
+  const tool = { id: "a", type: "tool", tool: "s:do_it", arguments: {}, depends_on: [] };
+  const lost = "s:do_it did not answer. It may have had its effect.";
+  const started = { kind: "started", task: "a", attempt: 1, effect: "effectful" };
+  const failed = { kind: "failed", task: "a", attempt: 1, ms: 1, error: lost, status: "error" };
+  const old = fold([{ kind: "planned", tasks: [tool], options: {} }, started, failed]);
+  assert.equal(old.tasks.get("a")?.status, "in_doubt");
+  const read = fold([{ kind: "planned", tasks: [tool], options: {} }, { ...started, effect: "read" }, failed]);
+  assert.equal(read.tasks.get("a")?.status, "error");
+  const command = { kind: "command", by: "human", decision: { action: "resolve", task: "a", outcome: "skip" } };
+  const skipped = { kind: "skipped", task: "a", why: "a human decided to skip it" };
+  const passed = fold([{ kind: "planned", tasks: [tool], options: {} }, started, command, skipped]);
+  assert.equal(passed.tasks.get("a")?.skippedBy, "human");
+  const code = { id: "c", type: "code_execution", code: "…", depends_on: [] };
+  const inside = fold([
+    { kind: "planned", tasks: [code], options: {} },
+    { kind: "started", task: "c", attempt: 1, effect: "read" },
+    { kind: "called", task: "c", attempt: 1, call: 1, tool: "s:do_it", key: "k", effect: "effectful" },
+    { kind: "answered", task: "c", attempt: 1, call: 1, bytes: 0, answer: { kind: "error", error: lost } },
+    { kind: "failed", task: "c", attempt: 1, ms: 1, error: "it threw", status: "error" },
+  ]);
+  assert.deepEqual([inside.tasks.get("c")?.status, inside.tasks.get("c")?.doubt], ["in_doubt", 1]);
+});

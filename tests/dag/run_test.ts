@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Decision } from "../../src/dag/event.ts";
 import { createFold, snapshotOf } from "../../src/dag/state.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
@@ -546,4 +547,37 @@ Deno.test("ten thousand tasks, in a row or side by side, take neither long nor t
   const wide = await tell(row.map(({ id }) => task(id)), { caps: { all: 64, perServer: 64 } }).settled();
   assert.equal(wide.status, "completed");
   assert.ok(performance.now() - began < 10_000, `${performance.now() - began} ms`);
+});
+
+Deno.test("a task that was let go and failed waits for a word again when it is replaced or retried", async () => {
+  const calls: string[] = [];
+  const tools: Record<string, Tool> = {
+    "s:do_it": () => (calls.push("it"), failure("no luck")),
+    "s:do_other": () => (calls.push("other"), value(1)),
+  };
+  const story = tell([task("a", "s:do_it")], { tools, pause: "effects" });
+  await story.settled();
+  const go = (decision: Decision) => tell([], { tools, from: { fold: story.fold, decision } }).settled();
+  assert.equal((await go({ action: "continue" })).status, "failed");
+  assert.equal((await go({ action: "retry", reset: ["a"] })).pending?.reason, "effects");
+  assert.deepEqual(calls, ["it"]);
+});
+
+Deno.test("a task that is retried has its automatic retries anew", async () => {
+  let tries = 0;
+  const tools: Record<string, Tool> = { "s:get": () => (tries++, failure("gone", "lost")) };
+  const story = tell([task("a", "s:get", { retries: 1 })], { tools });
+  await story.settled();
+  assert.equal(tries, 2);
+  await tell([], { tools, from: { fold: story.fold, decision: { action: "retry", reset: ["a"] } } }).settled();
+  assert.equal(tries, 4);
+});
+
+Deno.test("a run whose last call still succeeds when its time is over says nothing of time", async () => {
+  const slow: Tool = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    return value(1);
+  };
+  const state = await tell([task("a", "s:get")], { tools: { "s:get": slow }, timeout_ms: 20 }).settled();
+  assert.equal(state.error === undefined, state.status === "completed", `${state.status}: ${state.error}`);
 });

@@ -198,7 +198,7 @@ async function pullWithoutSetup(entry: Entry): Promise<void> {
   }
   const { code, said } = await type("agentcards status");
   assert.notEqual(code, 0);
-  assert.match(said, /its packages were not\. Run: deno task setup, in/);
+  assert.match(said, /its packages were not\. In .* run: npx -y deno@[\d.]+ task setup/);
   const began = performance.now();
   assert.match(await askAsClaudeDoes(entry), /task setup/);
   assert.ok(performance.now() - began < 15_000, "nobody waits for what cannot come");

@@ -54,7 +54,7 @@ Deno.test("a task of a wrong form is answered with the keys of a task and an exa
   await using client = await connectClient(home);
   const answer = (tasks: unknown[]) => refused(client.call("run_workflow", { tasks }));
   const tool = await answer([{ id: "a", tool: "kit:echo", args: { text: "x" }, after: ["b"] }]);
-  assert.match(tool, /args is not a key of a task, after is not a key of a task/);
+  assert.match(tool, /args is not a key of a task; did you mean arguments\?, after is .*; did you mean depends_on\?/);
   assert.match(
     tool,
     /A tool task has id, depends_on, .*tool, arguments; for example \{"id": "a", "tool": "server:tool"/,
@@ -180,4 +180,67 @@ Deno.test("status tells how it is now: a variable that was set, a program that w
   await Deno.remove(script);
   assert.match((await server("own")).error, /there is no file .*\.ts/);
   assert.match((await home.run(["status"])).stdout, /own +(running|failing)/);
+});
+
+Deno.test("an argument that is only spelt otherwise is a mistake, and nothing is sent", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const file = `${home.dir}/oracle`;
+  const args = { file, LINE: "x", line: "y", MS: 1 };
+  const direct = await client.use("kit:append", args);
+  assert.match(
+    textOf(direct),
+    /kit:append was not called: arguments\.MS is not known; did you mean ms\?\nSignature: kit:append/,
+  );
+  const flow = await refused(client.call("run_workflow", { tasks: [task("a", "kit:append", args)] }));
+  assert.match(flow, /arguments\.MS is not known; did you mean ms\?/);
+  assert.deepEqual(await linesOf(file), []);
+  assert.equal(
+    textOf(await client.use("kit:echo", { text: "x", extra: 1 })),
+    "kit: x",
+    "what is merely unknown passes",
+  );
+});
+
+Deno.test("what references put into arguments fits its tool, or nothing is sent and the reason is told", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const answer = await run(client, [
+    task("sum", "kit:add", { a: 1, b: 2 }),
+    task("text", "kit:echo", { text: "$OUTPUT[sum]" }),
+    task("number", "kit:add", { a: "$OUTPUT[sum]", b: 1 }),
+  ]);
+  assert.equal(answer.results.text, 'kit: {"sum":3}', "an object is written out where a text is wanted");
+  const error = answer.tasks.find(({ id }) => id === "number")?.error ?? "";
+  assert.match(error, /arguments\.a must be number\. Nothing was sent\. Signature: kit:add\(a: number, b: number\)/);
+});
+
+Deno.test("code waits for the tasks it speaks of, and is told where it takes arguments for code", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const sum = task("sum", "kit:add", { a: 1, b: 2 });
+  const spoken = await run(client, [sum, { id: "twice", type: "code", code: "return deps.sum.output.sum * 2" }]);
+  assert.deepEqual(spoken.results, { twice: 6 });
+  assert.match(
+    await refused(client.call("run_workflow", { tasks: [sum, { id: "x", code: "return '$OUTPUT[sum]'" }] })),
+    /task x: \$OUTPUT is for arguments; code reads deps\.sum\.output/,
+  );
+  const stored = await execute(client, "return { text: 'x'.repeat(100000), list: [1, 2] }");
+  const { handle } = stored.result;
+  const part = await execute(client, "return await results.get(context.handle, 'list[1]')", { context: { handle } });
+  assert.equal(part.result, 2, "a path may be a text");
+});
+
+Deno.test("our own tools are found like any other", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  for (const input of [{ query: "agentcards:read_result" }, { server: "agentcards" }, { query: "read_result" }]) {
+    const text = textOf(await client.call("search_tools", input));
+    assert.match(text, /^agentcards:read_result\(handle: string, path\?: string/, JSON.stringify(input));
+  }
+  assert.match(textOf(await client.call("search_tools", { query: "help" })), /^Topics: /);
+  const three = textOf(await client.call("search_tools", { server: "kit", limit: 3 }));
+  assert.match(three, /^\(\d+ more of kit, by name: /m);
+  assert.equal(three.split("\n").filter((line) => /^kit:/.test(line)).length, 3);
 });

@@ -252,3 +252,109 @@ Deno.test("what was repaired is in the journal: a crash right after it loses not
   const done = await untilStatus(client, failed.workflow_id, "completed", 20_000);
   assert.deepEqual([done.results.bad, (await linesOf(file)).length], ["waited", 2]);
 });
+
+Deno.test("a decision that is refused releases nothing, also of a run that is just coming to its pause", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  for (let round = 0; round < 8; round++) {
+    client.others.length = 0;
+    const running = client.call("run_workflow", {
+      tasks: [
+        task("read", "kit:wait", { ms: 20 * round }),
+        task("act", "kit:append", { file, line: "x" }, { depends_on: ["read"] }),
+      ],
+      options: { pause: "effects" },
+    }, { progressToken: `p${round}` });
+    const id = await toldId(client);
+    await sleep(15 * round);
+    assert.match(
+      await refused(client.call("resume_workflow", { workflow_id: id, action: "retry", tasks: ["nope"] })),
+      /nope is not in the run/,
+    );
+    const answer = JSON.parse(textOf(await running));
+    assert.deepEqual([answer.status, answer.pending?.reason], ["paused", "effects"]);
+  }
+  assert.deepEqual(await linesOf(file), [], "nobody let it go");
+});
+
+Deno.test("retry means the tasks it names by any name, and takes nothing that belongs to another action", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const failed = await run(client, [task("a", "kit:fail"), task("b", "kit:fail")]);
+  const id = failed.workflow_id;
+  for (const named of [{ tasks: ["a"] }, { ids: ["a"] }, { task: "a" }]) {
+    await resume(client, id, "retry", named);
+    const { events } = JSON.parse((await home.run(["runs", "show", id, "--json"])).stdout);
+    const last = events.findLast((event: { kind: string }) => event.kind === "command");
+    assert.deepEqual(last.decision, { action: "retry", reset: ["a"] }, JSON.stringify(named));
+  }
+  const no = (input: Record<string, unknown>) => refused(client.call("resume_workflow", { workflow_id: id, ...input }));
+  assert.match(await no({ action: "retry", outcome: "done" }), /outcome does not go with retry, which takes tasks/);
+  assert.match(await no({ action: "continue", tasks: [] }), /tasks does not go with continue/);
+  assert.match(
+    await refused(client.call("resume_workflow", { id, action: "status" })),
+    /id is not known; did you mean workflow_id\?/,
+  );
+});
+
+Deno.test("while the tasks of a running run are changed, its status and abort answer at once, and its caller waits on", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const running = client.call("run_workflow", {
+    tasks: [
+      task("acts", "kit:append", { file, line: "acts", ms: 2_500 }),
+      task("next", "kit:echo", { text: "$OUTPUT[acts]" }),
+    ],
+  }, { progressToken: "p" });
+  const id = await toldId(client);
+  await until("it acts", async () => (await linesOf(file)).length === 1);
+  const changing = resume(client, id, "replace", {
+    tasks: [task("next", "kit:echo", { text: "other" }, { depends_on: ["acts"] })],
+  });
+  await sleep(100);
+  const began = performance.now();
+  await resume(client, id, "status");
+  assert.ok(performance.now() - began < 1_500, "status does not wait for the call that acts");
+  assert.deepEqual((await changing).results, { next: "kit: other" });
+  const answer = JSON.parse(textOf(await running));
+  assert.deepEqual(
+    [answer.status, answer.results],
+    ["completed", { next: "kit: other" }],
+    "who started it hears its end",
+  );
+});
+
+Deno.test("an effect whose large answer cannot be stored has happened: it is neither failed nor made again", async () => {
+  await using home = await createTestHome({ ...CONFIG, policy: { effects: { "kit:rows": "effectful" } } });
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "up" });
+  await Deno.remove(`${home.dir}/results`, { recursive: true });
+  await Deno.writeTextFile(`${home.dir}/results`, "in the way");
+  const answer = await run(client, [task("rows", "kit:rows", { count: 2_000 })]);
+  assert.equal(answer.status, "completed");
+  assert.match(JSON.stringify(answer.results), /could not be stored/);
+  for (const count of [2_000, 60_000]) {
+    const direct = await client.use("kit:rows", { count });
+    assert.equal(direct.isError, undefined, "a call that was answered is not told as failed");
+    assert.match(textOf(direct), /The call was answered, but its answer of \d+ characters could not be stored/);
+  }
+  const code = JSON.parse(textOf(await client.call("execute_code", { code: "return 'x'.repeat(100000)" })));
+  assert.match(code.result.note, /could not be stored/);
+});
+
+Deno.test("a pause for the agent shows what the next tasks go by", async () => {
+  await using home = await createTestHome({ ...CONFIG, policy: { effects: { "kit:echo": "read" } } });
+  await using client = await connectClient(home);
+  const chain = [
+    task("a", "kit:echo", { text: "a" }),
+    task("b", "kit:echo", { text: "$OUTPUT[a]" }),
+    task("c", "kit:append", { file: `${home.dir}/x`, line: "$OUTPUT[b]" }),
+  ];
+  const layer = await run(client, chain, { pause: "layer" });
+  assert.deepEqual(layer.results, { a: "kit: a" });
+  assert.deepEqual((await resume(client, layer.workflow_id, "continue")).results, { b: "kit: kit: a" });
+  const effects = await run(client, chain, { pause: "effects" });
+  assert.deepEqual(effects.results, { b: "kit: kit: a" });
+});

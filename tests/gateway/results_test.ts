@@ -89,7 +89,16 @@ Deno.test("readable() gives what fits and says what does not, with how to read o
   assert.deepEqual(readable([], {}, 1_000), { text: "[]" });
   assert.match(readable("x".repeat(50), {}, 20).note!, /characters 0 to 19 of 50; "offset": 20 reads on/);
   assert.match(readable(["y".repeat(50)], {}, 20).note!, /20 of 52 characters of item 0 of 1; .*"path": "\[0\]"/);
-  assert.match(readable({ long: "y".repeat(50), b: 1 }, {}, 20).note!, /"path", such as "long"; there are long, b\)/);
+  const object = readable({ b: 1, long: "y".repeat(50) }, {}, 20);
+  assert.deepEqual(object, {
+    text: "{b: number, long: string(50)}",
+    note: '(the outline only: it is too long for one answer; read a part with "path": "long", "b")',
+  });
+  assert.match(
+    readable({ a: { list: [1] } }, { path: "a", limit: 5 }, 999).note!,
+    /this is an object; .*"path": "a\.list"/,
+  );
+  assert.deepEqual(readable({ a: 1 }, {}, 999), { text: '{"a":1}' });
 });
 
 async function withStore(
@@ -151,3 +160,27 @@ async function settled(db: Database): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+Deno.test("what a run that failed has put aside outlives the quota, and goes with its age", async () => {
+  await withStore({ results_bytes: 50, results_age: 60_000 }, async (store, db) => {
+    const handles: Record<string, string> = {};
+    for (const status of ["failed", "partial", "aborted", "paused", "completed"]) {
+      await db.query(
+        `insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until)
+         values ($1, '', $1, '/', '', '[]', '[]', '{}', 1, now())`,
+        [status],
+      );
+      handles[status] = newHandle();
+      await store.write({ handle: handles[status]!, tool: "s:t", json: JSON.stringify("x".repeat(100)), run: status });
+    }
+    await store.write({ handle: newHandle(), tool: "s:t", json: JSON.stringify("x".repeat(40)), run: "none" });
+    const left = async () => {
+      const rows = await db.query<{ run: string }>("select run from result_handle");
+      return rows.map(({ run }) => run).filter((run) => run !== "none").sort();
+    };
+    assert.deepEqual(await left(), ["aborted", "failed", "partial", "paused"]);
+    await db.query("update result_handle set expires_at = now() - interval '1 s' where run = 'failed'");
+    await store.write({ handle: newHandle(), tool: "s:t", json: '"y"', run: "none" });
+    assert.deepEqual(await left(), ["aborted", "partial", "paused"]);
+  });
+});

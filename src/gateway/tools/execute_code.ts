@@ -65,7 +65,7 @@ export const executeCode: GatewayTool = {
     const { result } = outcome;
     const problems = result.ok || options.typecheck
       ? []
-      : await typeProblems(result.error, { session, code, checker: session.code.types });
+      : await typeProblems(result.error, { session, code, checker: session.code.types, signal: caller.signal });
     const isCached = before !== undefined;
     const { json, isError } = await codeAnswer(outcome, session, { code, chosen, isCached, acted, problems });
     return { kind: "result", result: textResult(json, isError) };

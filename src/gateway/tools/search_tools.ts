@@ -5,7 +5,7 @@ import { cut, oneLine, sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
 import { textResult } from "../answer.ts";
 import { judge } from "../../policy/rules.ts";
-import { helpFor } from "../help.ts";
+import { helpFor, ownTools } from "../help.ts";
 import { parseInput } from "../input.ts";
 import type { WorkSession } from "../workflows.ts";
 import { findTools, type Found, knownTools, listServers, serverMeant } from "../search.ts";
@@ -22,6 +22,7 @@ const BUDGET_TOKENS = 2_000;
 /** One tool is shown whole, within reason. */
 const LINE_LENGTH = 40_000;
 const SHOWN_WEAK = 5;
+const USUAL_LIMIT = 8;
 
 /** Finds tools by what they do. */
 export const searchTools: GatewayTool = {
@@ -43,7 +44,7 @@ export const searchTools: GatewayTool = {
   },
   label: () => "search_tools",
   run: async (session, { input }) => {
-    const { query = "", limit = 8, server, detail = "signature" } = parseInput(INPUT, input);
+    const { query = "", limit, server, detail = "signature" } = parseInput(INPUT, input);
     return {
       kind: "result",
       result: textResult(await answer(session, { query: query.trim(), limit, server, detail })),
@@ -53,23 +54,25 @@ export const searchTools: GatewayTool = {
 
 interface Search {
   readonly query: string;
-  readonly limit: number;
+  readonly limit: number | undefined;
   readonly server: string | undefined;
   readonly detail: Detail;
 }
 
 async function answer(session: WorkSession, { query, limit, server, detail }: Search): Promise<string> {
-  const help = helpFor(query);
+  const help = server === OWN_SERVER ? ownTools() : helpFor(query);
   if (help !== undefined) return help;
   const meant = query === "" ? server : server === undefined ? serverMeant(session, query) : undefined;
-  if (meant !== undefined) return await toolsOf(session, meant, detail);
+  if (meant !== undefined) return await toolsOf(session, meant, { detail, limit });
   if (query === "") return await serversText(session);
   session.notice.asked(query);
-  return render(await findTools(session, { query, limit, ...server && { server } }), detail);
+  return render(await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } }), detail);
 }
 
+const OWN_SERVER = "agentcards";
 const ABOUT_LENGTH = 120;
 const SHOWN_NAMES = 8;
+const SHOWN_REST = 200;
 
 /** A line for each server: how many tools it has, and what it says about itself or what its tools are called. */
 async function serversText(session: WorkSession): Promise<string> {
@@ -77,7 +80,9 @@ async function serversText(session: WorkSession): Promise<string> {
   const lines = servers.map(({ server, tools, about }) => {
     const names = tools.slice(0, SHOWN_NAMES).map(({ name }) => name).join(", ");
     const more = tools.length > SHOWN_NAMES ? `, and ${tools.length - SHOWN_NAMES} more` : "";
-    return `${server} (${tools.length} tools): ${about ? `${oneLine(about, ABOUT_LENGTH)} ` : ""}[${names}${more}]`;
+    return `${server} (${tools.length} ${tools.length === 1 ? "tool" : "tools"}): ${
+      about ? `${oneLine(about, ABOUT_LENGTH)} ` : ""
+    }[${names}${more}]`;
   });
   return [
     ...lines.length > 0 ? lines : ["No servers are configured."],
@@ -87,18 +92,22 @@ async function serversText(session: WorkSession): Promise<string> {
 }
 
 /** All tools of one server: as many as fit in full, the others by name. */
-async function toolsOf(session: WorkSession, server: string, detail: Detail): Promise<string> {
+async function toolsOf(
+  session: WorkSession,
+  server: string,
+  { detail, limit }: { detail: Detail; limit: number | undefined },
+): Promise<string> {
   const { tools, notes } = await knownTools(session, server);
   const { allowed = [], withheld = [] } = Object.groupBy(
     tools,
     ({ id }) => judge(session.config.policy, id).kind === "deny" ? "withheld" : "allowed",
   );
-  const { text, rest } = inFull(allowed, detail);
+  const { text, rest } = inFull(allowed, detail, limit);
+  const names = rest.slice(0, SHOWN_REST).map(({ name }) => name).join(", ");
+  const unnamed = rest.length > SHOWN_REST ? ` and ${rest.length - SHOWN_REST} others` : "";
   return [
     ...text.length > 0 ? text : [`${server} has no tools.`],
-    ...rest.length > 0
-      ? [`(${rest.length} more of ${server}, by name: ${rest.map(({ name }) => name).join(", ")}; a query finds them)`]
-      : [],
+    ...rest.length > 0 ? [`(${rest.length} more of ${server}, by name: ${names}${unnamed}; a query finds them)`] : [],
     ...withheld.length > 0 ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
     ...notes,
   ].join("\n");
@@ -113,13 +122,13 @@ const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
 };
 
 /** As many tools as the budget holds, one at least; the others are left for whoever asks. */
-function inFull(tools: readonly Tool[], detail: Detail): { text: string[]; rest: readonly Tool[] } {
+function inFull(tools: readonly Tool[], detail: Detail, limit = Infinity): { text: string[]; rest: readonly Tool[] } {
   const shown: string[] = [];
   let spent = 0;
   for (const tool of tools) {
     const line = cut(RENDER[detail](tool), LINE_LENGTH);
     spent += tokens(line);
-    if (shown.length > 0 && spent > BUDGET_TOKENS) break;
+    if (shown.length > 0 && (spent > BUDGET_TOKENS || shown.length >= limit)) break;
     shown.push(line);
   }
   // One declaration for each server, so that the text as a whole can be used.
