@@ -149,7 +149,7 @@ Deno.test("a run that pauses says how to go on, and goes on in its own folder fr
   assert.equal(paused.code, 3);
   assert.match(
     paused.stdout,
-    new RegExp(`^‖ paused: layer 1 of 2 is finished; ${id}\n  go on: +agentcards runs resume ${id}\n`),
+    new RegExp(`^a {2}kit: hi\n\n‖ paused: layer 1 of 2 is finished; ${id}\n  go on: +agentcards runs resume ${id}\n`),
   );
   assert.match((await home.run(["runs"])).stdout, /paused +1\/2 .*waits: a word after each layer/);
   const resumed = await home.run(["runs", "resume", id.slice(3, 11)], { cwd: "/" });

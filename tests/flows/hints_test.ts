@@ -1,7 +1,7 @@
 // What an agent gets wrong comes back with what would be right.
 import assert from "node:assert/strict";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, npmServer, testServer, until } from "../fixtures/gateway.ts";
 import { linesOf, read, refused, run, task } from "../fixtures/workflow.ts";
 
 const CONFIG = { servers: { kit: testServer("kit", "--files"), "second-kit": testServer("kit", "--name=second") } };
@@ -243,4 +243,14 @@ Deno.test("our own tools are found like any other", async () => {
   const three = textOf(await client.call("search_tools", { server: "kit", limit: 3 }));
   assert.match(three, /^\(\d+ more of kit, by name: /m);
   assert.equal(three.split("\n").filter((line) => /^kit:/.test(line)).length, 3);
+});
+
+Deno.test("a server that a command started and stopped again is ready, not failing", async () => {
+  await using home = await createTestHome({ servers: { everything: npmServer("everything") } });
+  for (let round = 0; round < 4; round++) {
+    const { code, stderr } = await home.run(["call", "everything:get-sum", '{"a": 1, "b": 2}']);
+    assert.equal(code, 0, stderr);
+    const status = JSON.parse((await home.run(["status", "--json"])).stdout);
+    assert.deepEqual([status.ok, status.servers[0].error], [true, null], JSON.stringify(status.problems));
+  }
 });

@@ -109,7 +109,7 @@ Deno.test("resources can be turned off, policy holds for them, and a link withou
   const read = await without.request("resources/read", { uri: "agentcards://old/note://one" });
   assert.equal((read.error as { code: number }).code, -32601, "what is turned off cannot be read either");
 
-  const policy = { deny: ["young:*"] };
+  const policy = { deny: ["=young:*"] };
   await using home = await createTestHome({ servers: SERVERS, policy });
   await using client = await connectClient(home);
   const { resources } = resultOf(await client.request("resources/list"));
