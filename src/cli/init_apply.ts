@@ -91,7 +91,7 @@ async function probe(servers: readonly string[], io: InitIo): Promise<readonly P
   return probes;
 }
 
-/** What puts our own files back to how they were before anything was written. */
+/** Makes the function that restores our own files and removes the backups. */
 async function undoing(plan: Plan, backups: readonly Backup[], io: InitIo): Promise<() => Promise<void>> {
   const paths = [io.home.secrets, ...Object.values(plan.targets).map(({ path }) => path)];
   const before = await Promise.all(paths.map(async (path) => [path, await bytesOf(path)] as const));

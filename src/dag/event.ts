@@ -5,7 +5,7 @@ import type { Task } from "./task.ts";
 /** How a task ended. */
 export type TaskStatus = "success" | "error" | "failed_safe" | "skipped" | "in_doubt";
 
-/** How a run ended: `partial` where some of its ends succeeded and others did not. */
+/** The end of a run: `partial` where some of its ends succeeded and others did not. */
 export type EndStatus = "completed" | "partial" | "failed" | "aborted";
 
 /** How a run as a whole stands. */
@@ -139,7 +139,7 @@ export type Happening =
     readonly kind: "skipped";
     readonly task: string;
     readonly why: string;
-    /** Who decided so; nobody where something else was the reason. */
+    /** The decider; none where something else was the reason. */
     readonly by?: DecidedBy;
   }
   | {

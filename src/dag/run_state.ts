@@ -21,12 +21,12 @@ export interface TaskState {
   readonly sent?: JsonObject;
   readonly output?: Output;
   readonly error?: string;
-  /** What its code has called so far, by number; kept until the task has succeeded, or failed without having acted. */
+  /** The calls of its code so far, by number; kept until the task has succeeded, or failed without having acted. */
   readonly calls?: ReadonlyMap<number, CodeCall>;
   readonly isCode?: boolean;
   /** The number of the call that may or may not have happened. */
   readonly doubt?: number;
-  /** Who decided that it is skipped. */
+  /** The decider, where a decision skipped it. */
   readonly skippedBy?: DecidedBy;
 }
 

@@ -253,7 +253,7 @@ function reset(state: Mutable, id: string): void {
   });
 }
 
-/** How versions before 0.2 ended the error of an effectful call whose answer never came. */
+/** The end of the error that versions before 0.2 wrote for an effectful call whose answer never came. */
 const MAY_HAVE_ACTED = "It may have had its effect.";
 
 /** A failure that is none: versions before 0.2 wrote down calls that may have happened as errors. */
@@ -262,13 +262,13 @@ function isDoubtful(state: Mutable, { task, error }: { readonly task: string; re
   return effectful === true && error.endsWith(MAY_HAVE_ACTED) || openEffects(calls).length > 0;
 }
 
-/** Who decided that a task is skipped, where its row does not say so: versions before 0.2 only wrote the decision. */
+/** The decider of a skipped task whose row names none: versions before 0.2 only wrote the decision. */
 function skipDecidedBy(state: Mutable, task: string): DecidedBy | undefined {
   const { decision, by } = state.workflow.decisions.at(-1) ?? {};
   return decision?.action === "resolve" && decision.outcome === "skip" && decision.task === task ? by : undefined;
 }
 
-/** What the code of a task called, where it acted on the world. */
+/** The calls of a task's code, where it acted on the world. */
 function acted(state: Mutable, id: string): ReadonlyMap<number, CodeCall> | undefined {
   const { calls } = state.tasks.get(id) ?? {};
   return hasActed(calls) ? calls : undefined;

@@ -41,7 +41,7 @@ export function meantArguments<T extends Record<string, unknown>>(
   return Object.keys(changed).length === 0 ? args : { ...args, ...changed };
 }
 
-/** Where a schema allows any name, one that differs from a declared one in spelling only is a mistake all the same. */
+/** The mistake in an argument whose name differs from a declared one in spelling only; schemas often allow any name. */
 export function misspelt(
   { inputSchema }: Pick<Tool, "inputSchema">,
   args: Record<string, unknown>,

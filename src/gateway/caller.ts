@@ -135,7 +135,7 @@ export async function unlessAsked<T>(id: string, caller: Caller, call: (caller: 
   }
 }
 
-/** What a question says and which fields its answer has, for those who are not asked. */
+/** The text of a question with the fields of its answer, for those who are not asked. */
 export function wordsOf({ params: { message, requestedSchema } }: ServerRequest): string {
   const fields = fieldsOf(requestedSchema);
   return `${typeof message === "string" ? oneLine(message, 500) : "something"}${fields && ` (fields: ${fields})`}`;

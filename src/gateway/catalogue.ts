@@ -19,7 +19,7 @@ export interface Remembered extends KnownServer {
   readonly byName: ReadonlyMap<string, Tool>;
 }
 
-/** What went wrong with a server, and when, in milliseconds since 1970. */
+/** The last failure of a server, with its time in milliseconds since 1970. */
 export interface Failure {
   readonly reason: string;
   readonly at: number;

@@ -23,7 +23,7 @@ export interface AnswerOptions {
   readonly isCached: boolean;
   /** The tools that it called with effect, in order. */
   readonly acted: readonly string[];
-  /** What a type check says of code that failed. */
+  /** The findings of a type check of code that failed. */
   readonly problems: readonly TypeProblem[];
 }
 

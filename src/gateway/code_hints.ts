@@ -54,7 +54,7 @@ export interface CheckOptions {
   checker(): Promise<TypeChecker>;
 }
 
-/** What a type check says about code that has failed, where the types of its tools are known; nothing when it is late. */
+/** The findings of a type check of code that failed, where the types of its tools are known; none when it is late. */
 export async function typeProblems(
   { type }: CodeError,
   { session, code, checker, signal }: CheckOptions,

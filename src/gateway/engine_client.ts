@@ -124,7 +124,7 @@ async function notStarted(home: Home, { cause, from }: { cause: unknown; from: n
   );
 }
 
-/** What Deno says when the lock file or the code asks for packages that are not installed. */
+/** Deno's messages about packages that the lock file or the code wants and that are not installed. */
 const PACKAGES_MISSING = /--cached-only|not found in the cache|lockfile is out of date|Could not (?:find|resolve)/i;
 
 /** What the engine may see of our environment: nothing a session could lend it by accident. */

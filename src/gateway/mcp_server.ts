@@ -11,7 +11,7 @@ const SHOWN_SERVERS = 8;
 /** Every client pays for this text. */
 const LONGEST_NAMES = 90;
 
-/** What the agent reads about us before it reads our tools: the names of the servers, eight of them at the most. */
+/** The server instructions of our own server: they name at most eight of the servers behind it. */
 export function instructionsFor(servers: readonly string[] = []): string {
   let length = 0;
   const shown = servers.slice(0, SHOWN_SERVERS).filter((name) => (length += name.length + 2) <= LONGEST_NAMES);

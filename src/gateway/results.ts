@@ -116,7 +116,7 @@ export function slice(value: unknown, { path = "", offset = 0, limit = Infinity 
 /** A part of a stored value as a reader gets it. */
 export interface ReadPart {
   readonly text: string;
-  /** What is not in the text, and how to read it. */
+  /** Names the part that the text leaves out, and how to read it. */
   readonly note?: string;
 }
 

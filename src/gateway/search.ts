@@ -61,7 +61,7 @@ export async function findTools(session: Session, { query, limit, server }: Sear
 
 /** So many tools of a server that a request names are in the answer, wherever they rank. */
 const OF_A_NAMED_SERVER = 3;
-/** What fits best stays, whichever server was named. */
+/** The best hits stay, whichever server was named. */
 const KEPT_HITS = 4;
 
 /** The servers whose names stand in a request as words of their own. */

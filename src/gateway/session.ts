@@ -222,7 +222,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     });
   }
 
-  /** What can be seen at any time is not remembered: it would be told after it was mended. */
+  /** Records a failure, unless its cause can be seen at any time: it would be told after it was mended. */
   async function noteFailure(entry: ServerConfig, reason: string): Promise<void> {
     if (await session.problemOf(entry.name) === undefined) await shared.catalogues.noteFailure(entry, reason);
   }

@@ -19,14 +19,14 @@ export type Action =
   | "remove"
   | "resolve";
 
-/** What makes a run go on that failed, timed out or was aborted. */
+/** The actions that go on with a run that failed, timed out or was aborted. */
 const REPAIRS: ReadonlySet<Action> = new Set(["retry", "replace", "remove", "inject", "resolve"]);
 
 export function isRepair(action: Action): boolean {
   return REPAIRS.has(action);
 }
 
-/** What changes tasks that have not begun: a run that is running comes to rest for it first. */
+/** True for actions that change tasks: a run that is running comes to rest first. */
 export function changesTasks(action: Action): boolean {
   return action === "retry" || action === "replace" || action === "remove";
 }

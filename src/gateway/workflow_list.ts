@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../model/json.ts";
 import { reportsOf, type RunReport } from "./workflow_control.ts";
 import type { WorkSession } from "./workflows.ts";
 
-/** How far back the runs of a folder are looked at, and how many of them an agent is told. */
+/** The number of runs of a folder that are looked at, and that an agent is told. */
 const LOOKED_AT = 500;
 const SHOWN_RUNS = 30;
 

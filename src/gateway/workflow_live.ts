@@ -41,7 +41,7 @@ export interface LiveRun extends RunView {
   readonly written: Promise<void>;
   /** Resolves when it ends or pauses. */
   readonly settled: Promise<RunView>;
-  /** Where it only rests to have its tasks changed: what it goes on as, if it does. */
+  /** The run that takes its place, where it only rests to have its tasks changed. */
   readonly handOver: HandOver;
   watch(decider: Decider): Promise<RunView>;
 }

@@ -52,7 +52,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
 
   const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
 
-  /** What is wrong with arguments that references were filled into; those that were sent as they are were checked before. */
+  /** The problems of arguments that references were filled into; arguments without references were checked before. */
   async function problemsOf(task: ToolTask, args: JsonObject): Promise<string | undefined> {
     const found = book.find(task.tool);
     if (args === task.arguments || !("tool" in found) || JSON.stringify(args).length > LARGEST_CHECKED) {

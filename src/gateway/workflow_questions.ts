@@ -9,7 +9,7 @@ export interface AskingCall extends Caller {
 }
 
 export interface QuestionOptions {
-  /** Who is waiting for a server. */
+  /** The callers that wait for a server. */
   callers(server: string): ReadonlySet<Caller>;
   /** The client of the session that carries the run: it counts where nobody watches the run. */
   client(): Pick<ClientSide, "capabilities">;

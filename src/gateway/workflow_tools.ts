@@ -94,7 +94,7 @@ export async function planTasks(
       if (verdict.kind === "deny") return [denied(found.id, verdict.pattern).message];
       const mistake = found.tool && misspelt(found.tool, task.arguments);
       const problems = found.tool ? [...check(found.tool, task.arguments), ...mistake ? [mistake] : []] : [];
-      return problems.length > 0 ? [...problems, signatureNote(found.tool!)] : [];
+      return problems.length > 0 ? [`${problems.join("; ")}. ${signatureNote(found.tool!)}`] : [];
     },
   });
 }

@@ -161,7 +161,7 @@ interface Connection {
 /** The SDK's own clock knows no patience, so ours decides. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** Whether a call cannot have reached its tool: nobody listens, or the request was refused before anything was done. */
+/** True if a call cannot have reached its tool: nobody listens, or the request was refused. */
 function wasRefused(error: unknown): boolean {
   const status = httpStatus(error);
   if (status !== undefined) return [400, 401, 403, 404, 405, 413, 429].includes(status);

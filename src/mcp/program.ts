@@ -5,7 +5,7 @@ import { childEnvironment } from "./process.ts";
 /** Endings of files that an interpreter is given to run. */
 const SCRIPT = /\.(?:[cm]?[jt]s|py|rb|sh|jar)$/;
 
-/** What a server's program would be started with. */
+/** The folder and environment that a server's program would be started with. */
 export interface ProgramContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;

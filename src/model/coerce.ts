@@ -16,7 +16,7 @@ const WANTED: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 const LONGEST = 4 * 1_048_576;
 
-/** What a text means where another type is wanted: the JSON it holds, if that is of this type. */
+/** The JSON value that a text holds, if that is of the wanted type. */
 export function meant(text: string, wanted: string): { readonly value: unknown } | undefined {
   const fits = Object.hasOwn(WANTED, wanted) ? WANTED[wanted] : undefined;
   if (!fits || text.length > LONGEST) return undefined;
@@ -35,10 +35,10 @@ interface Schema<R> {
   safeParse(value: unknown): R & ({ success: true } | { success: false; error: { issues: readonly PlacedProblem[] } });
 }
 
-/** What is inside a text can be a text again: `{"options": "{\"timeout_ms\": \"5\"}"}`. */
+/** A value inside a text can be a text again: `{"options": "{\"timeout_ms\": \"5\"}"}`. */
 const MOST_ROUNDS = 4;
 
-/** What a schema says of a value, with texts read as the JSON they hold wherever another type is wanted. */
+/** Parses a value, with texts read as the JSON they hold wherever another type is wanted. */
 export function parseMeaning<R>(schema: Schema<R>, input: unknown): ReturnType<Schema<R>["safeParse"]> {
   let value = input;
   for (let round = 0;; round++) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { VERSION } from "../../src/gateway/hello.ts";
 import { connectClient, type Era, textOf } from "../fixtures/client.ts";
 import { createTestHome, endProcess, isAlive, PROGRAM, sleep, testServer, until } from "../fixtures/gateway.ts";
 
@@ -267,7 +268,7 @@ Deno.test("garbage on the engine's socket costs only the connection it came on",
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "up" });
   const engine = await home.enginePid();
-  const hello = JSON.stringify({ agentcards: 1, version: "0.1.0", kind: "control", cwd: "/", env: {} });
+  const hello = JSON.stringify({ agentcards: 1, version: VERSION, kind: "control", cwd: "/", env: {} });
   for (const text of ["not a hello\n", `${hello}\nnot json\n`, `${hello}\n[]\n`]) {
     const conn = await Deno.connect({ transport: "unix", path: `${home.dir}/engine.sock` });
     await conn.write(new TextEncoder().encode(text));
