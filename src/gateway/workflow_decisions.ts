@@ -2,7 +2,8 @@ import { APPROVAL_MS, NOT_ALLOWED } from "../dag/approval.ts";
 import type { DecidedBy, Happening } from "../dag/event.ts";
 import { planAgain } from "../dag/plan.ts";
 import type { RunState, TaskState } from "../dag/run_state.ts";
-import type { Plan } from "../dag/task.ts";
+import { referencesIn } from "../dag/references.ts";
+import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
@@ -174,7 +175,7 @@ export function onlyHumans(id: string): AgentCardsError {
   });
 }
 
-function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happening[] {
+function resolution(request: Request, by: DecidedBy, { tasks, plan }: RunState): Happening[] {
   const doubtful = [...tasks.values()].filter(({ status }) => status === "in_doubt");
   const task = request.task === undefined && doubtful.length === 1
     ? doubtful[0]
@@ -197,6 +198,8 @@ function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happe
   if (request.outcome === "skip") {
     return [command, { kind: "skipped", task: id, why: `${word} decided to skip it`, by }];
   }
+  const user = request.value === undefined && task.doubt === undefined && plan.find((other) => refersTo(other, id));
+  if (user) throw unfit(request, `task ${user.id} refers to what ${id} gave; say it as value`);
   const value = request.value ?? null;
   const bytes = JSON.stringify(value).length;
   if (task.doubt !== undefined) {
@@ -205,6 +208,12 @@ function resolution(request: Request, by: DecidedBy, { tasks }: RunState): Happe
     return [command, { kind: "answered", task: id, attempt, call: task.doubt, bytes, answer }];
   }
   return [command, { kind: "done", task: id, attempt, ms: 0, bytes, output: { kind: "value", value } }];
+}
+
+/** True if a task takes a value out of the output of another one. */
+function refersTo(task: Task, id: string): boolean {
+  const given = task.type === "tool" ? task.arguments : task.context ?? {};
+  return referencesIn(given).some((reference) => reference.kind === "output" && reference.id === id);
 }
 
 function unfit({ workflow_id, action }: Request, why: string): AgentCardsError {

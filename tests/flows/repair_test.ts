@@ -97,6 +97,12 @@ Deno.test("a call that may have happened is not run again by retry or replace, o
 
   const aborted = await resume(client, id, "abort");
   assert.deepEqual([aborted.status, statuses(aborted).acts], ["aborted", "in_doubt"]);
+  assert.match(
+    await refused(
+      client.call("resume_workflow", { workflow_id: id, action: "resolve", task: "acts", outcome: "done" }),
+    ),
+    /task next refers to what acts gave; say it as value/,
+  );
   const skipped = await resume(client, id, "resolve", { task: "acts", outcome: "skip" });
   assert.deepEqual([skipped.status, statuses(skipped).next], ["partial", "skipped"]);
   assert.match(await retry("retry", ["acts"]), /was skipped by a decision, since its call may have happened/);
@@ -357,4 +363,18 @@ Deno.test("a pause for the agent shows what the next tasks go by", async () => {
   assert.deepEqual((await resume(client, layer.workflow_id, "continue")).results, { b: "kit: kit: a" });
   const effects = await run(client, chain, { pause: "effects" });
   assert.deepEqual(effects.results, { b: "kit: kit: a" });
+});
+
+Deno.test("the start of a server counts once in the time that tasks would have taken one by one", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const tasks = ["a", "b", "c", "d"].map((id) => task(id, "kit:echo", { text: id }));
+  await client.use("kit:echo", { text: "known" });
+  await client.close();
+  await using next = await connectClient(home);
+  const { tasks: ended, stats } = await run(next, tasks);
+  const [least, all] = [Math.min(...ended.map(({ ms }) => ms)), ended.reduce((sum, { ms }) => sum + ms, 0)];
+  assert.ok(least > 40, `each of them waited for the server to start: ${JSON.stringify(ended)}`);
+  assert.ok(stats.sequential_ms < all / 2, `${stats.sequential_ms} of ${all} ms`);
+  assert.ok(stats.sequential_ms >= stats.critical_path_ms);
 });
