@@ -133,10 +133,10 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         tool: tool.tool,
         key,
         effect,
-        ...isActing && sentArguments(args),
+        ...effect !== "read" && sentArguments(args),
         ...approval !== undefined && { approval },
       });
-      if (isActing) await written;
+      if (effect !== "read") await written;
       // What acts comes to its end, whatever becomes of the code that asked for it.
       const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
       const result = await ports.callTool(tool, args, { signal, isFromCode: true, onSent: () => isSent = true });

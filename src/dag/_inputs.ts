@@ -90,3 +90,10 @@ export function sentArguments(args: JsonObject): { arguments: JsonObject } {
   if (json.length <= KEPT_ARGUMENTS) return { arguments: args };
   return { arguments: { [`the first of ${json.length} characters`]: json.slice(0, KEPT_BEGINNING) } };
 }
+
+/** The arguments of a call that was interrupted and is made again, where the journal has all of them. */
+export function interruptedArguments(task: TaskState | undefined): JsonObject | undefined {
+  if (task?.status !== "running" || !task.sent) return undefined;
+  const isShortened = Object.keys(task.sent).some((key) => /^the first of \d+ characters$/.test(key));
+  return isShortened ? undefined : task.sent;
+}

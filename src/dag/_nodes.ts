@@ -75,7 +75,8 @@ export function createNodes(plan: Plan, state: RunState, ports: Pick<RunPorts, "
     settle(node: Node): Node[] {
       if (node.isSettled) return [];
       node.isSettled = true;
-      return node.dependents.filter((dependent) => --dependent.missing === 0);
+      // A decision may have given a task its end before the tasks that it needs have theirs.
+      return node.dependents.filter((dependent) => --dependent.missing === 0 && isWaiting(dependent));
     },
   };
 }

@@ -4,7 +4,7 @@ import { createEventStream } from "./_event_stream.ts";
 import { createCodeCalls } from "./_code_calls.ts";
 import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf } from "./_flight.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
-import { dependenciesOf, fillIn, sentArguments } from "./_inputs.ts";
+import { dependenciesOf, fillIn, interruptedArguments, sentArguments } from "./_inputs.ts";
 import { createGate, type GateWord } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
 import { createRetries } from "./_retries.ts";
@@ -116,7 +116,8 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     let input: JsonObject = {};
     let result: TaskResult | undefined;
     try {
-      const filling = fillIn((task.type === "tool" ? task.arguments : task.context) ?? {}, state.tasks, ports.load);
+      const given = (task.type === "tool" ? task.arguments : task.context) ?? {};
+      const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(given, state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
       const needsWord = options.pause === "effects" || (task.type === "tool" && ports.isGuarded(task));
@@ -125,7 +126,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       if (word.kind === "go") {
         // Code can always run again: what it calls is in the journal for itself.
         const effect = task.type === "tool" ? node.effect : "read";
-        const isActing = effect === "effectful";
+        const isActing = effect !== "read";
         const written = emit({
           kind: "started",
           task: id,
