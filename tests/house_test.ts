@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 /** Each folder may import itself and any folder on an earlier line, never its neighbours. */
 const LAYERS = [
   ["model"],
+  ["platform"],
   ["config", "telemetry"],
   ["db"],
   ["vector", "graphrag", "mcp", "policy", "sandbox", "dag"],

@@ -1,7 +1,7 @@
 import { locateHome } from "../config/home.ts";
 import { askEngine, type ControlRequest } from "../gateway/control_client.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { ownProgram } from "./own_program.ts";
+import { ownProgram } from "../platform/own_program.ts";
 
 /** A question to the engine, asked from this folder where no other is named. */
 export interface Question extends ControlRequest {

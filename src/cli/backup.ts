@@ -1,9 +1,16 @@
-import { isAbsolute, join, resolve } from "node:path";
-import { locateHome } from "../config/home.ts";
+import { isAbsolute, resolve } from "node:path";
+import { loadConfig } from "../config/load.ts";
+import { type Home, locateHome } from "../config/home.ts";
+import { markRestored } from "../dag/restored.ts";
+import type { Task } from "../dag/task.ts";
+import { keptBackups, packBackup, requireBackup } from "../db/backup.ts";
+import type { Database } from "../db/database.ts";
 import { takeLock } from "../db/lock.ts";
-import { openDatabase } from "../db/pglite.ts";
-import { RESTORED } from "../gateway/workflow_resting.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { takePlace } from "../db/marker.ts";
+import { restoreDatabase } from "../db/restore.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { type Tool, toolId } from "../model/tool.ts";
+import { effectOf } from "../policy/effects.ts";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
 import { bytes, type Terminal } from "./terminal.ts";
@@ -18,13 +25,11 @@ export async function backup(file: string, terminal: Terminal): Promise<number> 
   return 0;
 }
 
-/** `agentcards restore FILE`: the database of before is kept beside the new one. */
-export async function restore(file: string, terminal: Terminal): Promise<number> {
+/** `agentcards restore FILE | --latest`: the database of before is kept beside the new one. */
+export async function restore(given: string | undefined, isLatest: boolean, terminal: Terminal): Promise<number> {
   const home = locateHome();
-  const dump = await Deno.readFile(file).catch((cause) => {
-    throw new AgentCardsError("USAGE", `Cannot read ${file}: ${messageOf(cause)}`, { cause });
-  });
-  await requireBackup(file, dump);
+  const file = await chosen(home, given, isLatest);
+  await requireBackup(file);
   await stopEngine({}, { ...terminal, out: () => {} });
   await using lock = await takeLock(home.lock);
   if (!lock) {
@@ -32,30 +37,68 @@ export async function restore(file: string, terminal: Terminal): Promise<number>
       hint: "Close your clients and try again.",
     });
   }
-  const draft = `${home.data}.${crypto.randomUUID()}.tmp`;
-  try {
-    // Opened and migrated before it replaces anything: a file that is no backup changes nothing.
-    const db = await openDatabase(draft, { dump });
-    // A run of then may have gone on since: whoever goes on with it now must decide to.
-    await db.query("update workflow_run set fingerprint = $1 where status = 'running'", [RESTORED]);
-    await db.close();
-  } catch (cause) {
-    await Deno.remove(draft, { recursive: true }).catch(() => {});
-    throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { cause, hint: "Nothing was changed." });
+  const isActing = await actingTasks(home);
+  let waiting = 0;
+  const { kept } = await restoreDatabase({
+    file,
+    dataDir: home.data,
+    results: home.results,
+    backups: home.backups,
+    async prepare(db) {
+      waiting = await markRestored(db, await isActing(db));
+      await takePlace(db, home.marker);
+    },
+  });
+  terminal.out(`Restored ${file}.${kept ? ` The database of before is in ${kept}.` : ""}\n`);
+  if (waiting > 0) {
+    terminal.out(
+      `${waiting === 1 ? "One run was" : `${waiting} runs were`} not over then; what came of it is not known. ` +
+        "`agentcards runs` lists it; `runs show ID`, `runs resolve ID` and `runs resume ID` go on with it.\n",
+    );
   }
-  const kept = join(home.backups, `data-${new Date().toISOString().replace(/[:.]/g, "-")}`);
-  const had = await Deno.rename(home.data, kept).then(() => true, () => false);
-  await Deno.rename(draft, home.data);
-  terminal.out(`Restored ${file}.${had ? ` The database of before is in ${kept}.` : ""}\n`);
   return 0;
 }
 
-/** A backup is a gzipped tar; anything else is refused before anything is stopped or touched. */
-async function requireBackup(file: string, dump: Uint8Array): Promise<void> {
-  const unpacked = new Response(
-    new Blob([dump as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream("gzip")),
-  );
-  const tar = await unpacked.bytes().catch(() => new Uint8Array());
-  if (new TextDecoder().decode(tar.subarray(257, 262)) === "ustar") return;
-  throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { hint: "Nothing was changed." });
+async function chosen(home: Home, given: string | undefined, isLatest: boolean): Promise<string> {
+  if ((given === undefined) !== isLatest) {
+    throw new AgentCardsError("USAGE", "Say which backup: a FILE, or --latest for the newest that was made by itself");
+  }
+  if (given !== undefined) return given;
+  const [newest] = await keptBackups(home.backups);
+  if (newest) return newest.path;
+  throw new AgentCardsError("USAGE", `There is no backup in ${home.backups}`, {
+    hint: "`agentcards database accept` goes on without what was lost.",
+  });
+}
+
+/** Tells which tasks may act on the world, by the definitions that the backup has of their tools. */
+async function actingTasks(home: Home): Promise<(db: Database) => Promise<(task: Task) => boolean>> {
+  const policy = await loadConfig(home, home.dir).then(({ config }) => config.policy, () => undefined);
+  return async (db) => {
+    const rows = await db.query<{ server: string; name: string; definition: string }>(
+      "select server, name, definition from tool_schema join server_catalogue using (fingerprint)",
+    );
+    const tools = new Map(rows.map(({ server, name, definition }) => {
+      const id = toolId(server, name);
+      return [id, { ...JSON.parse(definition), id, name } as Pick<Tool, "id" | "name" | "annotations">];
+    }));
+    return (task) => {
+      const tool = task.type === "tool" ? tools.get(task.tool) : undefined;
+      return !tool || !policy || effectOf(policy, tool) !== "read";
+    };
+  };
+}
+
+/** `agentcards database accept` */
+export async function acceptDatabase(terminal: Terminal): Promise<number> {
+  const { problem } = await ask<{ problem: string | null }>({ method: "accept_database" });
+  if (problem !== null) throw new AgentCardsError("DB_UNUSABLE", problem);
+  terminal.out("The database is used as it is.\n");
+  return 0;
+}
+
+/** `agentcards engine pack COPY FILE`, which the engine starts: makes one file of a copied database. */
+export async function pack(copy: string, file: string): Promise<number> {
+  await packBackup(copy, file);
+  return 0;
 }

@@ -7,7 +7,7 @@ import { confirm } from "./confirm.ts";
 import { learnTools, readServers } from "./index_command.ts";
 import { init } from "./init.ts";
 import type { InitOptions } from "./init_io.ts";
-import { ownProgram } from "./own_program.ts";
+import { ownProgram } from "../platform/own_program.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `agentcards init`, joined to this machine and its engine. */

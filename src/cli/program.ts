@@ -252,11 +252,19 @@ function createProgram(done: (code: number) => void): Command {
       done(await backup(file, terminal));
     });
 
-  program.command("restore").argument("<file>")
+  program.command("restore").argument("[file]")
     .description("bring a backup back")
-    .action(async (file) => {
+    .option("--latest", "the newest of those that are made by themselves")
+    .action(async (file, { latest = false }) => {
       const { restore } = await load<typeof import("./backup.ts")>("./backup.ts");
-      done(await restore(file, terminal));
+      done(await restore(file, latest, terminal));
+    });
+
+  program.command("database").description("the database of this home")
+    .command("accept").description("use it as it is, though rows are missing or it is another one than before")
+    .action(async () => {
+      const { acceptDatabase } = await load<typeof import("./backup.ts")>("./backup.ts");
+      done(await acceptDatabase(terminal));
     });
 
   const engine = program.command("engine").description("the process behind every serve");
@@ -270,6 +278,12 @@ function createProgram(done: (code: number) => void): Command {
     .action(async () => {
       const { restartEngine } = await load<typeof import("./engine.ts")>("./engine.ts");
       done(await restartEngine(terminal));
+    });
+
+  engine.command("pack", { hidden: true }).argument("<copy>").argument("<file>")
+    .action(async (copy, file) => {
+      const { pack } = await load<typeof import("./backup.ts")>("./backup.ts");
+      done(await pack(copy, file));
     });
 
   return program as unknown as Command;

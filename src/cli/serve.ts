@@ -3,7 +3,7 @@ import { stdioChannel } from "../gateway/stdio_channel.ts";
 import { connectEngine } from "../gateway/engine_client.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { pipe } from "../gateway/pipe.ts";
-import { ownProgram } from "./own_program.ts";
+import { ownProgram } from "../platform/own_program.ts";
 
 /** `agentcards serve`: the MCP server on stdin and stdout, a thin pipe to the engine. */
 export async function serve(): Promise<number> {

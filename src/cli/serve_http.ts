@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { serveHttp } from "../gateway/http/server.ts";
 import type { ConnectEngine } from "../gateway/http/wire.ts";
-import { ownProgram } from "./own_program.ts";
+import { ownProgram } from "../platform/own_program.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ServeHttpOptions {

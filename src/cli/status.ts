@@ -57,7 +57,7 @@ function render(report: EngineReport, view: View): string {
     ],
     ["clients", `${report.connections} connected`],
     ["home", view.home],
-    ["database", database.bytes === null ? "not usable" : bytes(database.bytes)],
+    ["database", database.bytes !== null ? bytes(database.bytes) : database.problem ? "not usable" : database.state],
     [
       "calls",
       `${calls.total} in the last day, ${calls.failed} failed${

@@ -19,6 +19,10 @@ export interface Home {
   /** What can be made anew at any time. */
   readonly cache: string;
   readonly backups: string;
+  /** Tells on an opening whether the database is the one of before. */
+  readonly marker: string;
+  /** The tools of each server, for as long as the database cannot be read. */
+  readonly catalogue: string;
 }
 
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
@@ -46,6 +50,8 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     httpToken: `${dir}/http.token`,
     cache: `${dir}/cache`,
     backups: `${dir}/backups`,
+    marker: `${dir}/database.marker`,
+    catalogue: `${dir}/catalogue.json`,
   });
 }
 

@@ -33,10 +33,10 @@ export async function loadConfig(home: Home, cwd: string): Promise<LoadedConfig>
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
-  if (project.engine || project.embeddings || project.expose) {
+  if (project.engine || project.embeddings || project.expose || project.durability) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${path}: engine, embeddings and expose belong into the global file`,
+      `Cannot use ${path}: engine, embeddings, expose and durability belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },
@@ -57,6 +57,7 @@ function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
   }
   return {
     servers: all,
+    durability: global.durability ?? DEFAULTS.durability,
     expose,
     engine: { ...DEFAULTS.engine, ...defined(global.engine) },
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },

@@ -58,6 +58,8 @@ const serverName = z.string()
 /** One configuration file, as written. Defaults are filled in by `load.ts`, after files were joined. */
 export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
+  /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
+  durability: z.enum(["power", "process"]).optional(),
   engine: z.strictObject({
     /** How long the engine stays without connections and work. */
     idle_exit: duration.optional(),
@@ -140,6 +142,7 @@ export interface ServerConfig extends Readonly<ServerEntry> {
 /** Everything the files said, joined, with defaults, frozen. */
 export interface Config {
   readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly durability: "power" | "process";
   readonly engine: Readonly<
     {
       idle_exit: number;
@@ -186,6 +189,7 @@ export interface Limits {
 }
 
 export const DEFAULTS = {
+  durability: "power",
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   expose: { tools: "meta", prefix: "server", resources: true },

@@ -1,3 +1,4 @@
+import { replaceFile } from "../platform/files.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** The variables of `secrets.env`: `NAME=value` lines, values optionally quoted, `#` comments. */
@@ -41,9 +42,7 @@ export async function addSecrets(path: string, secrets: Readonly<Record<string, 
   });
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${JSON.stringify(value)}\n`);
   const start = before === "" || before.endsWith("\n") ? before : before + "\n";
-  const draft = `${path}.${crypto.randomUUID()}.tmp`;
-  await Deno.writeTextFile(draft, start + lines.join(""), { mode: 0o600 });
-  await Deno.rename(draft, path);
+  await replaceFile(path, start + lines.join(""), { mode: 0o600 });
 }
 
 /** Files with credentials that others on this machine can read. */

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { Document, isMap, isSeq, parseDocument } from "yaml";
+import { replaceFile as replace } from "../platform/files.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import { parseConfig } from "./read.ts";
@@ -86,18 +87,11 @@ export async function writeConfig(path: string, text: string, mode = 0o600): Pro
   await replaceFile(path, new TextEncoder().encode(text), mode);
 }
 
-/** Replaces a file in one step: readers see the old bytes or the new ones. A symbolic link stays a link. */
+/** Replaces a file of the user's in one step. */
 export async function replaceFile(path: string, bytes: Uint8Array, mode?: number): Promise<void> {
-  const target = await Deno.realPath(path).catch(() => path);
-  const before = await Deno.stat(target).catch(() => undefined);
-  const draft = `${target}.${crypto.randomUUID()}.tmp`;
-  const wanted = mode ?? before?.mode ?? 0o600;
   try {
-    await Deno.writeFile(draft, bytes, { mode: 0o600, createNew: true });
-    if (Deno.build.os !== "windows") await Deno.chmod(draft, wanted & 0o7777);
-    await Deno.rename(draft, target);
+    await replace(path, bytes, mode === undefined ? {} : { mode });
   } catch (cause) {
-    await Deno.remove(draft).catch(() => {});
     throw new AgentCardsError("CONFIG_INVALID", `Cannot write ${path}: ${messageOf(cause)}`, {
       cause,
       hint: "The file is as it was. Make its folder writable and free some space.",

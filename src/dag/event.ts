@@ -35,7 +35,16 @@ export interface WaitingCall {
   readonly key?: string;
 }
 
-export type PauseReason = "layer" | "effects" | "after" | "approval" | "in_doubt" | "question" | "waiting";
+export type PauseReason =
+  | "layer"
+  | "effects"
+  | "after"
+  | "approval"
+  | "in_doubt"
+  | "question"
+  | "waiting"
+  /** The run came out of a backup. */
+  | "restored";
 
 /** What a paused run waits for, and who may decide it. */
 export interface Pending {

@@ -68,6 +68,8 @@ export interface Journal {
   open(id: string): Promise<Fold>;
   events(id: string): Promise<RunEvent[]>;
   list(filter?: RunFilter): Promise<RunRow[]>;
+  /** Gives up the leases of runs that nobody in this process runs, after the database was opened anew. */
+  recover(): Promise<void>;
   prune(keep: { readonly ageMs: number; readonly count: number }): Promise<number>;
   close(): Promise<void>;
 }
@@ -82,6 +84,8 @@ export interface JournalOptions {
   readonly leaseMs?: number;
   /** Whether nobody else can have this database open: then leases of before are worth nothing. */
   readonly isAlone: boolean;
+  /** The reason for which there is no database. */
+  problem?(): AgentCardsError | undefined;
 }
 
 const LEASE_MS = 15_000;
@@ -93,12 +97,19 @@ export function createJournal(database: Promise<Database | undefined>, options: 
   let opened: Promise<Database> | undefined;
   let beat: ReturnType<typeof setInterval> | undefined;
 
-  const ready = () => opened ??= openOnce();
+  const ready = () => {
+    const opening = opened ??= openOnce();
+    // A database that could not be opened may be back for whoever asks next.
+    opening.catch(() => opened = undefined);
+    return opening;
+  };
   async function openOnce(): Promise<Database> {
     const db = await database;
     if (!db) {
-      throw new AgentCardsError("DB_UNUSABLE", "Workflows need the database, and it cannot be opened", {
-        hint: "`agentcards status` says what is wrong with it.",
+      const problem = options.problem?.();
+      const why = problem?.message ?? "it cannot be opened";
+      throw new AgentCardsError("DB_UNUSABLE", `Workflows need the database: ${why}`, {
+        hint: problem?.hint ?? "`agentcards status` says what is wrong with it.",
       });
     }
     if (options.isAlone) {
@@ -259,6 +270,14 @@ export function createJournal(database: Promise<Database | undefined>, options: 
          order by created_at desc, id limit $3`,
         [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000],
       ),
+    async recover() {
+      const mine = [...open.values()].map(({ run }) => run);
+      await (await ready()).query(
+        `update workflow_run set lease_until = least(lease_until, now())
+         where status = 'running' and not ($1::jsonb ? id)`,
+        [JSON.stringify(mine)],
+      );
+    },
     async prune({ ageMs, count }) {
       const gone = await (await ready()).query(
         `with gone as (

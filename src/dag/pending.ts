@@ -29,6 +29,7 @@ const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
   in_doubt: ["resolve", "abort"],
   question: ["continue", "abort"],
   waiting: ["continue", "abort"],
+  restored: ["resolve", "continue", "abort"],
 };
 
 /** What a run that cannot go on waits for: what must be known first comes first. */
@@ -63,8 +64,17 @@ export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): 
   return made("layer", { why: `layer ${layer + 1} of ${layers} is finished`, calls: [], layer });
 }
 
+/** The pause of a run that came out of a backup: what it did after the backup was made, its journal does not say. */
+export function restoredPending(state: RunState): Pending {
+  const doubtful = [...state.tasks.values()].filter(({ status }) => status === "in_doubt");
+  const why = doubtful.length > 0
+    ? "it comes out of a backup; say of each task what became of it (resolve), then continue"
+    : "it comes out of a backup; what it did after that is not known. continue does the rest";
+  return made("restored", { why, calls: doubtful.flatMap(({ id }) => doubtfulCalls(state, id)) });
+}
+
 function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" | "definition" | "layer">): Pending {
-  const isForHuman = reason === "approval" || reason === "question";
+  const isForHuman = reason === "approval" || reason === "question" || reason === "restored";
   return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
 }
 

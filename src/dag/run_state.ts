@@ -53,6 +53,8 @@ export interface RunState {
   readonly tasks: ReadonlyMap<string, TaskState>;
   readonly workflow: WorkflowState;
   readonly pending?: Pending;
+  /** It came out of a backup, and nobody has gone on with it since. */
+  readonly isRestored?: boolean;
   /** By what exactly was approved. */
   readonly approvals: ReadonlyMap<string, Approval>;
   /** What a human did not allow, by what exactly it was. */

@@ -11,6 +11,7 @@ import {
   type TaskStatus,
 } from "./event.ts";
 import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, openEffects, upToLastEffect } from "./code_call.ts";
+import { restoredPending } from "./pending.ts";
 import type { Approval, RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
 
@@ -32,6 +33,7 @@ interface Mutable {
     context: JsonObject;
   };
   pending?: Pending;
+  isRestored?: boolean;
   approvals: Map<string, Approval>;
   refused: Set<string>;
   released: Set<string>;
@@ -87,6 +89,7 @@ function reduce(state: Mutable, event: RunEvent): void {
   const settle = (id: string, status: TaskStatus, more: Change) => {
     change(state, id, { calls: undefined, doubt: undefined, ...more, status });
     state.workflow.tasks.push({ id, status, at });
+    if (state.isRestored && state.status === "paused") state.pending = restoredPending(state);
   };
   switch (event.kind) {
     case "planned":
@@ -151,6 +154,12 @@ function reduce(state: Mutable, event: RunEvent): void {
     case "paused":
       state.status = "paused";
       state.pending = event.pending;
+      if (event.pending.reason === "restored") {
+        // What was allowed before the backup may have been used since.
+        state.isRestored = true;
+        state.approvals.clear();
+        state.released.clear();
+      }
       rest(state, at);
       return void say(`paused: ${event.pending.why}`);
     case "resumed":
@@ -163,12 +172,13 @@ function reduce(state: Mutable, event: RunEvent): void {
       state.status = "running";
       state.runningSince = at;
       delete state.pending;
+      delete state.isRestored;
       return void say(`goes on: ${event.why}`);
     case "command":
       state.workflow.decisions.push({ at, by: event.by, decision: event.decision });
       decide(state, event.decision);
       // What it rested for is decided; what is left is to go on.
-      if (state.status === "paused") state.pending = { ...GOING_ON };
+      if (state.status === "paused") state.pending = state.isRestored ? restoredPending(state) : { ...GOING_ON };
       return;
     case "finished":
       state.status = event.status;

@@ -53,3 +53,25 @@ export async function lockHolder(path: string): Promise<number | undefined> {
     file.close();
   }
 }
+
+/** How long the Worker that held a folder's lock may take to end. */
+const FREED_WITHIN_MS = 5_000;
+
+/**
+ * Takes the exclusive lock on a data folder itself, which no removed file can undo. It is held until the thread that
+ * took it ends.
+ */
+export async function lockFolder(path: string): Promise<void> {
+  const folder = await Deno.open(path);
+  const deadline = performance.now() + FREED_WITHIN_MS;
+  while (!await folder.tryLock(true)) {
+    if (performance.now() > deadline) {
+      folder.close();
+      throw new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${path}: another process has it open`, {
+        hint: "Run `agentcards engine restart`.",
+        data: { isFinal: true },
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

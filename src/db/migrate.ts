@@ -28,8 +28,15 @@ export async function readMigrations(folder = new URL("./migrations/", import.me
   return found;
 }
 
-/** Brings the schema up to date, one transaction a step. A database of a newer AgentCards is left alone. */
-export async function migrate(db: Database, migrations: readonly Migration[]): Promise<void> {
+/**
+ * Brings the schema up to date, one transaction a step. A database of a newer AgentCards is left alone. `before` runs with
+ * the version that is there, if it is not the newest.
+ */
+export async function migrate(
+  db: Database,
+  migrations: readonly Migration[],
+  before?: (version: number) => Promise<void> | undefined,
+): Promise<void> {
   await db.exec("create table if not exists config_metadata (key text primary key, value jsonb not null)");
   const rows = await db.query<{ value: number }>("select value from config_metadata where key = 'schema_version'");
   const current = rows[0]?.value ?? 0;
@@ -42,10 +49,11 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
       },
     );
   }
+  if (current < migrations.length) await before?.(current);
   for (const migration of migrations.slice(current)) {
     try {
       await db.transaction(async (tx) => {
-        await tx.exec(migration.sql);
+        await tx.exec(migration.sql, { isLong: true });
         await tx.query(
           "insert into config_metadata values ('schema_version', $1) on conflict (key) do update set value = $1",
           [migration.version],

@@ -1,48 +1,71 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { within } from "../model/time.ts";
-import type { Database, Queryable, QueryOptions } from "./database.ts";
+import type { Database, ExecOptions, Queryable, QueryOptions } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
-import type { Reply, Request } from "./pglite_worker.ts";
+import type { Durability } from "./pglite_worker.ts";
+import { startWorker, type WorkerPort } from "./worker_port.ts";
 
 export interface OpenOptions {
-  /** A dump to fill a new directory from. */
-  readonly dump?: Uint8Array;
+  /** `power`, the default: a row that was acknowledged survives a power cut. `process`: the end of this process. */
+  readonly durability?: Durability;
+  /** Told once when the database cannot be used any more: it hangs, or its process died. */
+  onDeath?(reason: Error): void;
+  /** Runs before the schema is changed, with the version that the database has; never for a new one. */
+  beforeMigration?(db: Database, version: number): Promise<void>;
+  /** The schema is not looked at: the database is only to be read. */
+  readonly isLeftAlone?: boolean;
+  readonly deadlines?: Partial<Deadlines>;
 }
 
-const OPEN_TIMEOUT_MS = 60_000;
+export interface Deadlines {
+  readonly statementMs: number;
+  /** For an opening, a migration, a vacuum, the making of an index. */
+  readonly longMs: number;
+}
+
+const DEADLINES: Deadlines = { statementMs: 10_000, longMs: 300_000 };
+/** A database that is told to close has this long before its Worker is ended. */
+const CLOSE_MS = 3_000;
 
 /** Opens (and makes, and migrates) the database in a directory. The caller holds the process lock. */
 export async function openDatabase(directory: string, options: OpenOptions = {}): Promise<Database> {
+  const { durability = "power", onDeath, beforeMigration } = options;
+  const deadlines = { ...DEADLINES, ...options.deadlines };
   // PGlite does not follow links, and unpacking would replace one.
   const dataDir = await Deno.realPath(directory).catch(() => directory);
   const isNew = await isEmpty(dataDir);
-  const worker = startWorker();
+  const worker = startWorker((reason) => onDeath?.(reason));
   try {
-    const opening = worker.send({ op: "open", dataDir, isNew, ...options.dump && { dump: options.dump } });
-    await within(opening, OPEN_TIMEOUT_MS, `no answer within ${OPEN_TIMEOUT_MS / 1000} s`);
+    await worker.send({ op: "open", dataDir, isNew, durability }, deadlines.longMs);
   } catch (cause) {
     worker.terminate();
     throw unusable(dataDir, cause);
   }
-  const db = serialise(worker);
+  const db = serialise(worker, deadlines);
+  if (options.isLeftAlone) return db;
   try {
-    await migrate(db, await readMigrations());
+    await migrate(db, await readMigrations(), isNew ? undefined : (version) => beforeMigration?.(db, version));
   } catch (error) {
     await db.close();
-    throw error;
+    throw error instanceof AgentCardsError ? error : unusable(dataDir, error);
   }
   return db;
 }
 
+/** PGlite's own words for a database that PostgreSQL refuses to start on say nothing to anybody. */
+const SPEECHLESS = /Aborted\(|failed to initialize|unreachable|ExitStatus|memory access|\[object Object\]|^$/;
+
 function unusable(dataDir: string, cause: unknown): AgentCardsError {
-  return new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${dataDir}: ${messageOf(cause)}`, {
+  if (cause instanceof AgentCardsError) return cause;
+  const said = messageOf(cause);
+  const why = SPEECHLESS.test(said) ? "its files are damaged: PostgreSQL does not start on them" : said;
+  return new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${dataDir}: ${why}`, {
     cause,
     hint:
-      "It was left as it is. Bring a backup back with `agentcards restore FILE`, or move the folder away to start anew.",
+      "It was left as it is. Bring a backup back with `agentcards restore --latest` or `agentcards restore FILE`, or move the folder away and run `agentcards database accept` to start anew.",
   });
 }
 
-/** Whether there is nothing yet. A folder with something else in it is never touched. */
+/** True if there is nothing yet. A folder with something else in it is never touched. */
 async function isEmpty(dataDir: string): Promise<boolean> {
   const info = await Deno.lstat(dataDir).catch((error) => {
     if (error instanceof Deno.errors.NotFound) return undefined;
@@ -58,52 +81,8 @@ async function isEmpty(dataDir: string): Promise<boolean> {
   return false;
 }
 
-type Sendable = Request extends infer R ? R extends Request ? Omit<R, "id"> : never : never;
-
-interface WorkerPort {
-  send(request: Sendable): Promise<unknown>;
-  terminate(): void;
-}
-
-function startWorker(): WorkerPort {
-  const worker = new Worker(new URL("./pglite_worker.ts", import.meta.url), { type: "module", name: "pglite" });
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  let last = 0;
-  let dead: Error | undefined;
-  const die = (error: Error) => {
-    dead = error;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-  };
-  worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-    const waiter = waiting.get(data.id);
-    waiting.delete(data.id);
-    if (data.error === undefined) waiter?.resolve(data.value);
-    else waiter?.reject(new Error(data.error));
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    die(new Error(`the database process failed: ${event.message}`));
-  };
-  return {
-    send(request) {
-      if (dead) return Promise.reject(dead);
-      const id = ++last;
-      // Throws on what cannot be sent, and then nobody waits.
-      worker.postMessage({ id, ...request });
-      const waiter = Promise.withResolvers<unknown>();
-      waiting.set(id, waiter);
-      return waiter.promise;
-    },
-    terminate() {
-      worker.terminate();
-      die(new Error("the database is closed"));
-    },
-  };
-}
-
 /** There is one connection: statements and transactions take turns on it. */
-function serialise(worker: WorkerPort): Database {
+function serialise(worker: WorkerPort, { statementMs, longMs }: Deadlines): Database {
   let tail: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = tail.then(work, work);
@@ -111,21 +90,33 @@ function serialise(worker: WorkerPort): Database {
     return turn;
   };
   const names = new Map<string, string>();
+  let isLazyNow = false;
+  const timeFor = ({ isLong }: ExecOptions) => isLong ? longMs : statementMs;
+
+  /** A setting of the connection: one that changes with every statement costs less than one of each transaction. */
+  async function setLazy(isLazy = false): Promise<void> {
+    if (isLazy === isLazyNow) return;
+    await worker.send({ op: "exec", sql: `set synchronous_commit = ${isLazy ? "off" : "on"}` }, statementMs);
+    isLazyNow = isLazy;
+  }
+
   /** Planning a statement takes longer than running it: one that comes often is planned once and called by its name. */
-  async function planned(sql: string, parameters: readonly unknown[]): Promise<unknown> {
+  async function planned(sql: string, parameters: readonly unknown[], options: QueryOptions): Promise<unknown> {
     const name = names.get(sql) ?? `often_${names.size}`;
     if (!names.has(sql)) {
-      await worker.send({ op: "exec", sql: `prepare ${name} as ${sql}` });
+      await worker.send({ op: "exec", sql: `prepare ${name} as ${sql}` }, statementMs);
       names.set(sql, name);
     }
     const call = `execute ${name}${parameters.length > 0 ? `(${parameters.map(literal).join(", ")})` : ""}`;
-    return await worker.send({ op: "query", sql: call, parameters: [] });
+    return await worker.send({ op: "query", sql: call, parameters: [] }, timeFor(options));
   }
   const direct: Queryable = {
     query: async <Row>(sql: string, parameters: readonly unknown[] = [], options: QueryOptions = {}) =>
-      await (options.isOften ? planned(sql, parameters) : worker.send({ op: "query", sql, parameters })) as Row[],
-    exec: async (sql) => {
-      await worker.send({ op: "exec", sql });
+      await (options.isOften
+        ? planned(sql, parameters, options)
+        : worker.send({ op: "query", sql, parameters }, timeFor(options))) as Row[],
+    exec: async (sql, options = {}) => {
+      await worker.send({ op: "exec", sql }, timeFor(options));
     },
   };
   /** The connection is shared: a failed statement would poison everyone after it. */
@@ -137,24 +128,24 @@ function serialise(worker: WorkerPort): Database {
       throw error;
     }
   };
+  const alone = <T>(isLazy: boolean | undefined, work: () => Promise<T>): Promise<T> =>
+    inTurn(() => orRollBack(() => setLazy(isLazy).then(work)));
   let closing: Promise<void> | undefined;
   return {
-    query: (sql, parameters, options) => inTurn(() => orRollBack(() => direct.query(sql, parameters, options))),
-    exec: (sql) => inTurn(() => orRollBack(() => direct.exec(sql))),
-    transaction: (work) =>
-      inTurn(() =>
-        orRollBack(async () => {
-          await direct.exec("begin");
-          const result = await work(direct);
-          // After a failure that `work` swallowed, a bare commit would roll back without a word; the select speaks up.
-          await direct.exec("select 1; commit");
-          return result;
-        })
-      ),
-    dump: () => inTurn(() => worker.send({ op: "dump" }) as Promise<Uint8Array>),
+    query: (sql, parameters, options) => alone(options?.isLazy, () => direct.query(sql, parameters, options)),
+    exec: (sql, options) => alone(options?.isLazy, () => direct.exec(sql, options)),
+    transaction: (work, options) =>
+      alone(options?.isLazy, async () => {
+        await direct.exec("begin");
+        const result = await work(direct);
+        // After a failure that `work` swallowed, a bare commit would roll back without a word; the select speaks up.
+        await direct.exec("select 1; commit");
+        return result;
+      }),
+    atRest: (work) => alone(false, () => direct.exec("checkpoint", { isLong: true }).then(work)),
     close: () =>
       closing ??= inTurn(async () => {
-        await worker.send({ op: "close" }).catch(() => {});
+        await worker.send({ op: "close" }, CLOSE_MS).catch(() => {});
         worker.terminate();
       }),
   };

@@ -41,6 +41,7 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
         `insert into tool_call (tool, ms, ok, bytes)
          select tool, ms, ok, bytes from jsonb_to_recordset($1::jsonb) as t(tool text, ms real, ok boolean, bytes integer)`,
         [batch],
+        { isLazy: true },
       );
       if (performance.now() - prunedAt > PRUNE_EVERY_MS) {
         prunedAt = performance.now();

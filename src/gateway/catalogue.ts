@@ -2,8 +2,12 @@ import { dirname } from "node:path";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
+import { messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
+import { within } from "../model/time.ts";
 import { cut } from "../model/text.ts";
+import { log } from "../telemetry/log.ts";
+import { type FiledCatalogue, openCatalogueFile } from "./catalogue_file.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
 
 /** What is known of a server without starting it. */
@@ -42,6 +46,9 @@ export interface CatalogueStore {
 /** An upgraded server still answers the old handshake, so only time retires such a verdict. */
 const ERA_KEPT_MS = 24 * 3_600_000;
 
+/** A call waits so long for what only the database knows. */
+const DATABASE_PATIENCE_MS = 3_000;
+
 /** What makes a definition another one: everything but the values of its variables. */
 export function fingerprint(server: ServerConfig): Promise<string> {
   const { name, command, args, cwd, url, transport, env, headers } = server;
@@ -67,7 +74,9 @@ interface CatalogueRow {
   offers: Offers | null;
 }
 
-export interface CatalogueHints {
+export interface CatalogueFiles {
+  /** The file with a copy of all catalogues. */
+  readonly copy: string;
   /** The file that says which servers offer more than tools. */
   readonly hints: string;
   /** Told when it says something else. */
@@ -77,9 +86,12 @@ export interface CatalogueHints {
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
 export function createCatalogueStore(
   database: Promise<Database | undefined>,
-  { hints, onHint }: CatalogueHints,
+  { copy, hints, onHint }: CatalogueFiles,
 ): CatalogueStore {
   const memory = new Map<string, Remembered>();
+  const failures = new Map<string, Failure | undefined>();
+  const file = openCatalogueFile(copy);
+  let isFileEmpty: Promise<boolean> | undefined;
   const keys = new WeakMap<ServerConfig, string>();
   const offering = readHints(hints);
 
@@ -99,7 +111,24 @@ export function createCatalogueStore(
     await onHint();
   }
 
+  /** A database that fails costs what it knows, not the call that asks. */
   async function load(key: string, server: string): Promise<KnownServer | undefined> {
+    const filed = await file.get(key);
+    if (filed) return fromFile(filed, server);
+    isFileEmpty ??= file.isEmpty();
+    // A home of an older version, or one that came out of a backup.
+    if (!await isFileEmpty) return undefined;
+    const known = await within(loadFromDatabase(key, server), DATABASE_PATIENCE_MS, "it is not open yet").catch(
+      (error) => {
+        log("warning", "catalogue_not_read", { server, reason: messageOf(error) });
+        return undefined;
+      },
+    );
+    if (known) void file.put(key, { ...known, eraAt: Date.now() });
+    return known;
+  }
+
+  async function loadFromDatabase(key: string, server: string): Promise<KnownServer | undefined> {
     const db = await database;
     const [row] = await db?.query<CatalogueRow>(
       `select era, extract(epoch from now() - era_at) * 1000 as era_age_ms, instructions, dropped, repaired, start_ms,
@@ -143,46 +172,74 @@ export function createCatalogueStore(
       const key = await fingerprint(server);
       keys.set(server, key);
       remember(key, known);
-      const { tools, dropped, repaired, instructions = null, offers = null } = known.catalogue;
-      await (await database)?.transaction(async (tx) => {
-        await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
-        await tx.query("delete from server_failure where fingerprint = $1", [key]);
-        await tx.query(
-          `insert into server_catalogue
-             (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms, offers)
-           values ($1, $2, $3, now(), $4, $5, $6, $7, $8)`,
-          [key, server.name, known.era, instructions, [...dropped], [...repaired], Math.round(known.startMs), offers],
-        );
-        const rows = tools.map(({ name, hash, id: _id, server: _server, ...definition }, position) => ({
-          name,
-          hash,
-          position,
-          definition: JSON.stringify(definition),
-        }));
-        await tx.query(
-          `insert into tool_schema (fingerprint, name, position, hash, definition)
-           select $1, name, position, hash, definition
-           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition text)`,
-          [key, rows],
-        );
-      });
-    },
-    async noteFailure(server, reason) {
-      await (await database)?.query(
-        `insert into server_failure (fingerprint, reason) values ($1, $2)
-         on conflict (fingerprint) do update set reason = $2, at = now()`,
-        [await fingerprint(server), cut(reason, 2_000)],
+      failures.set(key, undefined);
+      await file.put(key, { ...known, eraAt: Date.now() });
+      void mirror(key, server.name, known).catch((error) =>
+        log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) })
       );
+    },
+    async noteFailure(server, given) {
+      const key = await fingerprint(server);
+      const reason = cut(given, 2_000);
+      failures.set(key, { reason, at: Date.now() });
+      const keep = async () =>
+        await (await database)?.query(
+          `insert into server_failure (fingerprint, reason) values ($1, $2)
+           on conflict (fingerprint) do update set reason = $2, at = now()`,
+          [key, reason],
+          { isLazy: true },
+        );
+      void keep().catch((error) => log("debug", "failure_not_kept", { reason: messageOf(error) }));
     },
     offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
-      const rows = await (await database)?.query<Failure>(
-        "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
-        [await fingerprint(server)],
-      );
+      const key = await fingerprint(server);
+      if (failures.has(key)) return failures.get(key);
+      const rows = await database.then((db) =>
+        db?.query<Failure>(
+          "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
+          [key],
+        )
+      ).catch(() => undefined);
       return rows?.[0];
     },
   };
+
+  async function mirror(key: string, server: string, known: Required<KnownServer>): Promise<void> {
+    const { tools, dropped, repaired, instructions = null, offers = null } = known.catalogue;
+    await (await database)?.transaction(async (tx) => {
+      await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
+      await tx.query("delete from server_failure where fingerprint = $1", [key]);
+      await tx.query(
+        `insert into server_catalogue
+             (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms, offers)
+           values ($1, $2, $3, now(), $4, $5, $6, $7, $8)`,
+        [key, server, known.era, instructions, [...dropped], [...repaired], Math.round(known.startMs), offers],
+      );
+      const rows = tools.map(({ name, hash, id: _id, server: _server, ...definition }, position) => ({
+        name,
+        hash,
+        position,
+        definition: JSON.stringify(definition),
+      }));
+      await tx.query(
+        `insert into tool_schema (fingerprint, name, position, hash, definition)
+           select $1, name, position, hash, definition
+           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition text)`,
+        [key, rows],
+      );
+    }, { isLazy: true });
+  }
+}
+
+/** A filed catalogue as it is used; an era that was seen too long ago is left out. */
+function fromFile({ catalogue, era, eraAt = 0, startMs }: FiledCatalogue, server: string): KnownServer {
+  const tools = catalogue.tools.map((tool) => Object.freeze({ ...tool, id: toolId(server, tool.name), server }));
+  return Object.freeze({
+    catalogue: Object.freeze({ ...catalogue, tools: Object.freeze(tools) }),
+    ...era && Date.now() - eraAt < ERA_KEPT_MS && { era },
+    ...startMs !== undefined && { startMs },
+  });
 }
 
 /** What is not there, or not what it should be, says nothing. */

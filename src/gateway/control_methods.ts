@@ -1,3 +1,5 @@
+import type { HomeDatabase } from "../db/home_database.ts";
+import type { DatabaseState } from "../db/supervisor.ts";
 import { requireServer } from "../config/schema.ts";
 import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
@@ -17,6 +19,10 @@ import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
 
 /** What a server may take when it is started for the first time ever. */
+/** `status` waits so long for the database. */
+const STATUS_PATIENCE_MS = 2_000;
+/** An opening that takes longer is told as a problem. */
+const LONG_OPENING_S = 10;
 const FIRST_START_MS = 180_000;
 
 /** One server as `agentcards status` shows it. */
@@ -41,7 +47,11 @@ export interface EngineReport {
   readonly uptime_ms: number;
   readonly rss_bytes: number;
   readonly connections: number;
-  readonly database: { readonly bytes: number | null; readonly problem: string | null };
+  readonly database: {
+    readonly state: DatabaseState["kind"];
+    readonly bytes: number | null;
+    readonly problem: string | null;
+  };
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
   readonly config_problem: string | null;
   readonly notes: readonly string[];
@@ -109,11 +119,13 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["index", (context, { servers }) => index(context, Array.isArray(servers) ? servers.map(String) : undefined)],
   ["embed", (context) => embed(context)],
   ["backup", async ({ gateway }, { path }) => {
-    const opened = await gateway.database();
-    if ("problem" in opened) throw new AgentCardsError("DB_UNUSABLE", opened.problem);
-    const dump = await opened.db.dump();
-    await Deno.writeFile(text(path, "path"), dump, { mode: 0o600, createNew: true });
-    return { bytes: dump.length };
+    const file = text(path, "path");
+    await (await gateway.database()).backup(file);
+    return { bytes: (await Deno.stat(file)).size };
+  }],
+  ["accept_database", async ({ gateway }) => {
+    const state = await (await gateway.database()).accept();
+    return { problem: state.kind === "unusable" ? describe(state.problem) : null };
   }],
   ...WORKFLOW_METHODS,
   ...LEARNING_METHODS,
@@ -131,9 +143,13 @@ function text(value: unknown, name: string): string {
 
 async function status({ gateway, session }: ControlContext): Promise<EngineReport> {
   const open = await session.catch((error) => ({ problem: describe(error) }));
-  const opened = await gateway.database();
-  const [row] = "db" in opened
-    ? await opened.db.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
+  const database = await gateway.database();
+  // A start that takes long is told as such; one that fails at once, with its reason.
+  await withinOr(database.ready(), STATUS_PATIENCE_MS, undefined);
+  const problem = await databaseProblem(database);
+  const isOpen = problem === null && database.state().kind === "open";
+  const [row] = isOpen
+    ? await database.database.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
       `select pg_database_size(current_database()) as bytes,
          count(*) filter (where tool not like $2)::int as total, count(*) filter (where tool = $1)::int as queries,
          count(*) filter (where not ok)::int as failed,
@@ -141,7 +157,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
          percentile_cont(0.95) within group (order by ms) filter (where tool = $1) as queries_p95
        from tool_call where at > now() - interval '1 day'`,
       [SEARCH, "agentcards:%"],
-    )
+    ).catch(() => [])
     : [];
   const tools = "problem" in open ? [] : await toolsInMemory(open);
   const failed = "problem" in open;
@@ -151,7 +167,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     uptime_ms: Math.round(performance.now()),
     rss_bytes: Deno.memoryUsage().rss,
     connections: gateway.sessions.size - (failed ? 0 : 1),
-    database: { bytes: row ? Number(row.bytes) : null, problem: "problem" in opened ? opened.problem : null },
+    database: { state: database.state().kind, bytes: row ? Number(row.bytes) : null, problem },
     calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
     config_problem: failed ? open.problem : null,
     notes: failed ? [] : open.loaded.notes,
@@ -164,8 +180,8 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
       queries: row?.queries ?? 0,
       p95_ms: row?.queries_p95 ?? null,
     },
-    runs: await countRuns(gateway),
-    suggestions: await gateway.suggestions.status(),
+    runs: isOpen ? await countRuns(gateway.workflows).catch(() => NO_RUNS) : NO_RUNS,
+    suggestions: await gateway.suggestions.status().catch(() => NO_OUTCOMES),
     servers: failed
       ? []
       : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
@@ -179,8 +195,31 @@ export interface RunCounts {
   readonly approvals: number;
 }
 
-async function countRuns({ database, workflows }: ControlContext["gateway"]): Promise<RunCounts> {
-  if ("problem" in await database()) return { running: 0, paused: 0, approvals: 0 };
+/** For as long as the database cannot be read. */
+const NO_OUTCOMES: EngineReport["suggestions"] = { outcomes: 0, right: 0, speculate_at: 1 };
+const NO_RUNS: RunCounts = { running: 0, paused: 0, approvals: 0 };
+
+/** The problem of the database, found out by a look at its state and by a row that is written. */
+async function databaseProblem({ state, database }: HomeDatabase): Promise<string | null> {
+  const now = state();
+  if (now.kind === "unusable") return describe(now.problem);
+  if (now.kind === "opening") {
+    const seconds = Math.round((performance.now() - now.since) / 1_000);
+    return seconds < LONG_OPENING_S ? null : `The database is being opened for ${seconds} s; workflows wait for it`;
+  }
+  const write = database.exec(
+    "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
+  ).then(() => null, (error) => `The database cannot be written: ${describe(error)}`);
+  return await withinOr(write, STATUS_PATIENCE_MS, "The database does not answer; it is opened anew when it hangs");
+}
+
+async function withinOr<T, U>(promise: Promise<T>, ms: number, otherwise: U): Promise<T | U> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<U>((resolve) => timer = setTimeout(() => resolve(otherwise), ms));
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function countRuns(workflows: ControlContext["gateway"]["workflows"]): Promise<RunCounts> {
   const open = await workflows.journal.list({ status: ["running", "paused"] });
   const running = open.filter(({ status, isHeld }) => status === "running" && isHeld).length;
   const approvals = open.filter(({ status, summary }) =>

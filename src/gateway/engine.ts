@@ -66,7 +66,10 @@ export async function runEngine(home = locateHome()): Promise<number> {
   const listener = await listen(path, (socket) => void serve(socketChannel(socket, MAX_CLIENT_FRAME)));
   idle.rest();
   // Soon needed, but not before the first client has its list of tools.
-  const warmUp = setTimeout(() => gateway.then(({ database }) => database()).catch(() => {}), WARM_UP_AFTER_MS);
+  const warmUp = setTimeout(
+    () => gateway.then(async ({ database }) => (await database()).ready()).catch(() => {}),
+    WARM_UP_AFTER_MS,
+  );
   const sweeping = setTimeout(
     () =>
       (import("./sweep.ts" as string) as Promise<typeof import("./sweep.ts")>)

@@ -2,7 +2,8 @@ import { ensureHome, type Home } from "../config/home.ts";
 import { readConfigFile } from "../config/read.ts";
 import { DEFAULTS, type Limits } from "../config/schema.ts";
 import { createJournal } from "../dag/journal.ts";
-import type { Database } from "../db/database.ts";
+import type { HomeDatabase } from "../db/home_database.ts";
+import type { DatabaseState } from "../db/supervisor.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
@@ -31,8 +32,10 @@ export interface Gateway extends AsyncDisposable {
   readonly home: Home;
   readonly sessions: ReadonlySet<Session>;
   readonly idleExitMs: number;
-  /** The open database, or why there is none. */
-  database(): Promise<{ db: Database } | { problem: string }>;
+  /** The database, once something has needed it. */
+  database(): Promise<HomeDatabase>;
+  /** How the database is just now, without waiting for it. */
+  databaseState(): DatabaseState;
   readonly workflows: Workflows;
   readonly code: CodeRoom;
   readonly learning: Learning;
@@ -57,21 +60,23 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
   log("info", "engine started", { version: VERSION, pid: Deno.pid });
 
-  let opening: ReturnType<Gateway["database"]> | undefined;
+  let opening: Promise<HomeDatabase> | undefined;
+  let opened: HomeDatabase | undefined;
   const database = () =>
-    opening ??= (import("../db/pglite.ts" as string) as Promise<typeof import("../db/pglite.ts")>).then((
-      { openDatabase },
-    ) => openDatabase(home.data)).then(
-      (db) => ({ db }),
-      (error) => {
-        log("error", "database not opened", { reason: describe(error) });
-        return { problem: describe(error) };
-      },
-    );
-  const maybeDatabase = lazy(async () => {
-    const opened = await database();
-    return "db" in opened ? opened.db : undefined;
-  });
+    opening ??= (import("../db/home_database.ts" as string) as Promise<typeof import("../db/home_database.ts")>)
+      .then(({ createHomeDatabase }) =>
+        opened = createHomeDatabase({
+          dataDir: home.data,
+          marker: home.marker,
+          backups: home.backups,
+          results: home.results,
+          durability: settings.durability,
+          version: VERSION,
+          isBusy: () => workflows.isRunning(),
+          onReopened: () => void workflows.recover(),
+        })
+      );
+  const maybeDatabase = whenAwaited(async () => await (await database()).ready());
 
   let reaper: Reaper | undefined;
   let isClosing = false;
@@ -85,6 +90,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const shared: Shared = {
     home,
     catalogues: createCatalogueStore(maybeDatabase, {
+      copy: home.catalogue,
       hints: `${home.cache}/offering.json`,
       onHint: () => forgetShown(home),
     }),
@@ -111,7 +117,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   };
   const sessions = new Set<Session>();
   // The caller holds the home's lock, so nobody else can have the database open.
-  const journal = createJournal(maybeDatabase, { isAlone: true });
+  const journal = createJournal(maybeDatabase, {
+    isAlone: true,
+    problem() {
+      const state = opened?.state();
+      return state?.kind === "unusable" ? state.problem : undefined;
+    },
+  });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache });
   const workflows = createWorkflows({
     journal,
@@ -133,6 +145,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     sessions,
     idleExitMs: settings.idle_exit,
     database,
+    databaseState: () => opened?.state() ?? { kind: "closed" },
     async openSession(context) {
       if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
       const session = await openSession(shared, context);
@@ -161,8 +174,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await search.close();
       await calls.flush();
       await learning.flush();
-      const opened = await opening;
-      if (opened && "db" in opened) await opened.db.close();
+      await (await opening)?.close();
       log("info", "engine stopped");
       await stopLog();
     },
@@ -172,6 +184,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
 interface EngineSettings {
   readonly idle_exit: number;
   readonly log_level: LogLevel;
+  readonly durability: "power" | "process";
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
   readonly problem?: string;
 }
@@ -179,8 +192,9 @@ interface EngineSettings {
 /** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
 async function engineSettings(home: Home): Promise<EngineSettings> {
   try {
-    const { engine, limits } = await readConfigFile(home.config);
+    const { engine, limits, durability = DEFAULTS.durability } = await readConfigFile(home.config);
     return {
+      durability,
       idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
       log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
       limits: {
@@ -189,18 +203,17 @@ async function engineSettings(home: Home): Promise<EngineSettings> {
       },
     };
   } catch (error) {
-    return { ...DEFAULTS.engine, limits: DEFAULTS.limits, problem: describe(error) };
+    const { engine, limits, durability } = DEFAULTS;
+    return { ...engine, limits, durability, problem: describe(error) };
   }
 }
 
-/** A promise whose work starts when somebody first waits for it. */
-function lazy<T>(work: () => Promise<T>): Promise<T> {
-  let started: Promise<T> | undefined;
-  const start = () => started ??= work();
+/** A promise whose work is done each time that somebody waits for it. */
+function whenAwaited<T>(work: () => Promise<T>): Promise<T> {
   return {
-    then: (resolve, reject) => start().then(resolve, reject),
-    catch: (reject) => start().catch(reject),
-    finally: (settled) => start().finally(settled),
+    then: (resolve, reject) => work().then(resolve, reject),
+    catch: (reject) => work().catch(reject),
+    finally: (settled) => work().finally(settled),
     [Symbol.toStringTag]: "Promise",
   };
 }

@@ -74,7 +74,12 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       return opening;
     });
 
-  const readStates = () => states ??= store.states();
+  const readStates = () => {
+    const reading = states ??= store.states();
+    // Whoever asks next tries again.
+    reading.catch(() => states = undefined);
+    return reading;
+  };
 
   function watch(session: Session): Notice {
     const trail: Trail = { request: new Set(), steps: [], at: 0 };

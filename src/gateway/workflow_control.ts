@@ -137,7 +137,7 @@ export async function reportsOf({ journal, state }: Workflows, filter: RunFilter
 function reportOf(row: RunRow, state?: RunState): RunReport {
   const { id, name, cwd, created, updated, summary } = row;
   const isWaiting = isResting(row);
-  const pending = state && (isWaiting ? restingState(state, row) : state).pending;
+  const pending = state && (isWaiting ? restingState(state) : state).pending;
   const all = state ? [...state.tasks.values()] : [];
   return {
     id,

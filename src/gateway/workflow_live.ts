@@ -65,6 +65,8 @@ const LARGEST_SNAPSHOT = 4_000_000;
 /** So many runs of a session are listed to its agent. */
 const REMEMBERED_RUNS = 50;
 const PRUNE_EVERY_MS = 3_600_000;
+/** The same by number: runs may come quickly. */
+const PRUNE_EVERY_RUNS = 200;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
 
@@ -73,14 +75,17 @@ export interface LiveRunsOptions {
   readonly code: CodeServices;
   /** Told of a run that is over. */
   onEnd(state: RunState, session: Session): void;
+  /** Told of a run that broke off because its journal could not be written. */
+  onBroken(id: string, session: Session): void;
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, code, onEnd }: LiveRunsOptions) {
+export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptions) {
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
   let prunedAt = -Infinity;
+  let endedRuns = 0;
   let isClosing = false;
 
   /** A run that was refused must not be in the journal: the next engine would run it. */
@@ -116,7 +121,10 @@ export function createLiveRuns({ journal, code, onEnd }: LiveRunsOptions) {
     written.catch(() => {
       // The run hears of it from the writer and breaks off.
     });
-    settled.catch((error) => log("error", "run broke off", { run: id, reason: messageOf(error) }));
+    settled.catch((error) => {
+      log("error", "run broke off", { run: id, reason: messageOf(error) });
+      if (isJournalLost(error)) onBroken(id, session);
+    });
     const live: LiveRun = {
       id,
       state,
@@ -143,8 +151,8 @@ export function createLiveRuns({ journal, code, onEnd }: LiveRunsOptions) {
   }
 
   function prune({ config }: Session): void {
-    if (performance.now() - prunedAt < PRUNE_EVERY_MS || isClosing) return;
-    prunedAt = performance.now();
+    if (isClosing || (++endedRuns < PRUNE_EVERY_RUNS && performance.now() - prunedAt < PRUNE_EVERY_MS)) return;
+    [prunedAt, endedRuns] = [performance.now(), 0];
     journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs })
       .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
   }
@@ -241,7 +249,9 @@ async function watch(
   if (signal.aborted) leave();
   onStart?.(live);
   try {
-    const view = await live.settled;
+    const view = await live.settled.catch((error) => {
+      throw isJournalLost(error) ? brokenOff(live.id, error) : error;
+    });
     if (!live.handOver.isDue || signal.aborted) return view;
     const next = await live.handOver.promise;
     return next ? await next.watch(decider) : view;
@@ -250,6 +260,19 @@ async function watch(
     watchers.delete(caller);
     listeners.delete(tell);
   }
+}
+
+function isJournalLost(error: unknown): boolean {
+  return error instanceof AgentCardsError && error.code === "DB_UNUSABLE";
+}
+
+/** Whoever waited for such a run must not start it again. */
+function brokenOff(id: string, error: AgentCardsError): AgentCardsError {
+  return new AgentCardsError("DB_UNUSABLE", `${id} stopped for now: ${error.message}`, {
+    cause: error,
+    hint:
+      `Do not run it again: it goes on by itself once its journal can be written. resume_workflow {"workflow_id": "${id}", "action": "status"} says how it is.`,
+  });
 }
 
 /** What a cancelled call says about why, when it was really called off: neither too slow for its client nor cut off. */

@@ -4,15 +4,10 @@ import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import type { Decider } from "./workflow_live.ts";
 
-/** In place of a fingerprint: a run out of a backup, which may have gone on since, never goes on by itself. */
-export const RESTORED = "restored";
-
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
-export function restingState(state: RunState, { fingerprint }: Pick<RunRow, "fingerprint">): RunState {
+export function restingState(state: RunState): RunState {
   if (state.status !== "running") return state;
-  const why = fingerprint === RESTORED
-    ? "it comes out of a backup; what it did after that is not known. continue does the rest again"
-    : "its engine stopped; it goes on when its folder is connected, or by continue";
+  const why = "its engine stopped; it goes on when its folder is connected, or by continue";
   return {
     ...state,
     status: "paused",
@@ -60,8 +55,25 @@ export function forged(id: string): AgentCardsError {
   });
 }
 
+/** The error of an agent that would decide about a run out of a backup. */
+export function onlyHumansRestore(id: string): AgentCardsError {
+  return new AgentCardsError("TOOL_DENIED", `${id} came out of a backup; only a human can go on with it`, {
+    hint:
+      `Ask the user to run \`agentcards runs show ${id}\`, then \`runs resolve\` and \`runs resume\`, in a terminal.`,
+  });
+}
+
 export function tooLate(id: string): AgentCardsError {
   return new AgentCardsError("RUN_TAKEN", `Somebody else has decided about ${id} meanwhile`, {
     hint: "Its status says what came of it.",
   });
+}
+
+/** A run out of a backup takes a word on each doubt, then `continue`; nothing else before that. */
+export function requireRestoring(id: string, action: string, { tasks }: RunState): void {
+  const doubtful = [...tasks.values()].filter(({ status }) => status === "in_doubt").map((task) => task.id);
+  if (action === "resolve" && doubtful.length > 0) return;
+  if (action === "continue" && doubtful.length === 0) return;
+  const why = doubtful.length > 0 ? `resolve ${doubtful.slice(0, 10).join(", ")} first` : "continue goes on with it";
+  throw new AgentCardsError("RUN_STATE", `${id} cannot take "${action}": it came out of a backup; ${why}`);
 }

@@ -15,13 +15,16 @@ import type { CodeServices } from "./workflow_code.ts";
 import type { Session } from "./session.ts";
 import type { Suggestions } from "./suggestions.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, replacedIn, type Request } from "./workflow_decisions.ts";
+import { createBrokenRuns } from "./workflow_broken.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
 import {
   checkFolder,
   elsewhere,
   forged,
   isResting,
+  onlyHumansRestore,
   requireFolder,
+  requireRestoring,
   restingState,
   tooLate,
   unknownRun,
@@ -54,6 +57,8 @@ export interface Workflows {
   resume(request: Request, decider: Decider): Promise<RunView>;
   /** Goes on with what a crash interrupted and this session can carry on. */
   adopt(session: Session): Promise<void>;
+  /** Goes on with runs that broke off, after the database was opened anew. */
+  recover(): Promise<void>;
   /** The state of a run that is running in this engine. */
   state(id: string): RunState | undefined;
   /** The runs that a session has started or gone on with. */
@@ -76,8 +81,24 @@ export interface WorkflowsOptions {
 }
 
 export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOptions): Workflows {
-  const live = createLiveRuns({ journal, code, onEnd });
+  const broken = createBrokenRuns(takeUpBroken);
+  const live = createLiveRuns({ journal, code, onEnd, onBroken: broken.add });
   const inTurn = createTurns();
+
+  /** True once a run that broke off runs again, or needs no runner. */
+  async function takeUpBroken(id: string, session: Session): Promise<boolean> {
+    if (!sessions.has(session)) return true;
+    await carried(session, () => adoptOne(id, session));
+    const row = live.get(id) ? undefined : await journal.find(id);
+    return row?.status !== "running";
+  }
+
+  async function adoptOne(id: string, session: Session): Promise<void> {
+    await inTurn(id, async () => {
+      const row = live.get(id) ? undefined : await journal.find(id);
+      if (row && canCarry(session, row)) await takeUp(row, session);
+    });
+  }
 
   async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
     const { session } = decider;
@@ -190,7 +211,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
     }
     return action === "status"
-      ? { id, state: restingState(state, row) }
+      ? { id, state: restingState(state) }
       : await decide(request, decider, { row, fold, carrier });
   }
 
@@ -204,8 +225,14 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const isAgents = decider.by === "agent" && (action === "approve" || action === "reject");
     // Where the client can put the question to its human, going on means asking; the agent's own word counts nothing.
     if (isAgents && (!decider.caller.ask || fold.state.pending?.reason !== "approval")) throw onlyHumans(row.id);
-    // To abort a run, nothing has to be started.
-    const session = carrier ?? (action === "abort" ? decider.session : undefined);
+    const { isRestored } = fold.state;
+    if (isRestored && action !== "abort") {
+      if (decider.by === "agent") throw onlyHumansRestore(row.id);
+      requireRestoring(row.id, action, fold.state);
+    }
+    // To abort a run, nothing has to be started; what became of a restored run's tasks is only written down.
+    const isNoted = isRestored && action === "resolve";
+    const session = isNoted ? undefined : carrier ?? (action === "abort" ? decider.session : undefined);
     if (session && action !== "abort") await requireFolder(row);
     if ((action === "inject" || action === "replace") && !session) throw elsewhere(row.id, row);
     const book = createToolBook(session ?? decider.session);
@@ -214,7 +241,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const isInVain = action === "continue" && fold.state.pending?.reason === "question" && !decider.caller.ask;
     if (isInVain) return { id: row.id, state: fold.state };
     const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
-    const state = restingState(fold.state, row);
+    const state = restingState(fold.state);
     if (action === "approve" && state.pending && !await isGenuine(row.id, state.pending)) throw forged(row.id);
     const decided = happeningsOf(wanted, decider.by, { state, plan });
     if (session) return await goOn({ row, fold }, { decided, session, book, why: action });
@@ -301,18 +328,24 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       carried(session, async () => {
         const rows = await journal.list({ status: ["running"], cwd: session.cwd });
         await Promise.all(rows.map(({ id }) =>
-          inTurn(id, async () => {
-            const row = live.get(id) ? undefined : await journal.find(id);
-            if (row && canCarry(session, row)) await takeUp(row, session);
-          }).catch((error) => log("warning", "run not taken up", { run: id, reason: messageOf(error) }))
+          adoptOne(id, session).catch((error) =>
+            log("warning", "run not taken up", { run: id, reason: messageOf(error) })
+          )
         ));
       }),
+    async recover() {
+      await journal.recover();
+      broken.tryNow();
+    },
     state: (id) => live.get(id)?.state,
     idsOf: live.idsOf,
     isRunning: live.isAny,
     released: live.released,
     leave: live.leave,
-    close: live.close,
+    async close() {
+      broken.close();
+      await live.close();
+    },
   };
 }
 

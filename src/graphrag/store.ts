@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import { messageOf } from "../model/errors.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { log } from "../telemetry/log.ts";
 import type { Dependency } from "./dependency.ts";
 import type { Way } from "./foresight.ts";
@@ -59,6 +59,13 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
 
+  /** What was learned before must be known first: counts are written over those that are there. */
+  async function opened(): Promise<Database> {
+    const db = await database;
+    if (db) return db;
+    throw new AgentCardsError("DB_UNUSABLE", "What was learned cannot be read: the database is not usable");
+  }
+
   function later(): void {
     timer ??= setTimeout(() => void flush(), QUIET_MS);
   }
@@ -86,8 +93,7 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
 
   return {
     async load(scope) {
-      const db = await database;
-      if (!db) return { habits: [], ways: [], dependencies: [] };
+      const db = await opened();
       for (const table of ["tool_habit", "tool_dependency"]) {
         await db.query(`delete from ${table} where used_at < now() - $1 * interval '1 day'`, [KEPT_DAYS]);
       }
@@ -115,10 +121,10 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
       };
     },
     async states() {
-      const rows = await (await database)?.query<{ name: string; value: unknown }>(
+      const rows = await (await opened()).query<{ name: string; value: unknown }>(
         "select name, value from learned_state",
       );
-      return Object.fromEntries((rows ?? []).map(({ name, value }) => [name, value]));
+      return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
     },
     habit(scope, place, next) {
       if (changes.habits.size >= MOST_WAITING) return;
@@ -189,7 +195,7 @@ async function write(db: Database, { habits, ways, dependencies, states }: Chang
   ];
   for (const [sql, parameters, count] of statements) {
     if (count === 0) continue;
-    await db.query(sql, parameters).catch((error) =>
+    await db.query(sql, parameters, { isLazy: true }).catch((error) =>
       log("warning", "what was learned is not kept", { rows: count, reason: messageOf(error) })
     );
   }

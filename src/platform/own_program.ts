@@ -1,4 +1,4 @@
-/** The words that start this very program again: the compiled binary, or this Deno with this checkout. */
+/** The words that start AgentCards: the compiled binary, or this Deno with this checkout, whichever program runs now. */
 export function ownProgram(): string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
   return [
@@ -10,8 +10,8 @@ export function ownProgram(): string[] {
     "--cached-only",
     "--frozen",
     "--config",
-    pathOf(new URL("./deno.json", Deno.mainModule)),
-    pathOf(new URL(Deno.mainModule)),
+    pathOf(new URL("../../deno.json", import.meta.url)),
+    pathOf(new URL("../../main.ts", import.meta.url)),
   ];
 }
 

@@ -44,6 +44,8 @@ export interface Semantic {
 const BATCH = 16;
 /** A search waits this long for a model that is being loaded, then goes on without. */
 const PATIENCE_MS = 4_000;
+/** A search waits so long for the database, then goes by words. */
+const DATABASE_PATIENCE_MS = 1_000;
 const PRUNE_EVERY_MS = 86_400_000;
 /** The world is needed with the first search; who never searches need not pay for it. */
 const WORLD_AFTER_MS = 8_000;
@@ -190,6 +192,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
   async function compare(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity> {
     if (!serving) {
       wake();
+      if (!store) await within(Promise.resolve(database), DATABASE_PATIENCE_MS, "the database is still being opened");
       await opened.promise;
     }
     wantWorld();

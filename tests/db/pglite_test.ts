@@ -44,8 +44,8 @@ Deno.test("a database that is open", async (test) => {
     }
     await test.step("says that it is closed, as often as it is asked", async () => {
       await db.close();
-      await assert.rejects(db.query("select 1"), /the database is closed/);
-      await assert.rejects(db.transaction((tx) => tx.query("select 1")), /the database is closed/);
+      await assert.rejects(db.query("select 1"), /the database is closed/i);
+      await assert.rejects(db.transaction((tx) => tx.query("select 1")), /the database is closed/i);
     });
   });
 });
@@ -173,29 +173,6 @@ Deno.test("every row that was acknowledged is there after kill -9", async () => 
     const [row] = await db.query<{ n: number }>("select count(*)::int as n from written where length(filler) = 2000");
     await db.close();
     assert.ok(row!.n >= acknowledged);
-  });
-});
-
-Deno.test("a dump opens as a database of its own", async () => {
-  await withFolder(async (dir) => {
-    const db = await openDatabase(`${dir}/data`);
-    let dump: Uint8Array;
-    try {
-      await db.exec("create table t (data jsonb); insert into t values ('{\"a\": [1]}')");
-      dump = await db.dump();
-      assert.deepEqual(await db.query("select data from t"), [{ data: { a: [1] } }], "the source goes on");
-    } finally {
-      await db.close();
-    }
-    const copy = await openDatabase(`${dir}/copy`, { dump });
-    try {
-      assert.deepEqual(await copy.query("select data from t"), [{ data: { a: [1] } }]);
-    } finally {
-      await copy.close();
-    }
-    const before = await contents(`${dir}/data`);
-    await assert.rejects(openDatabase(`${dir}/data`, { dump }), { code: "DB_UNUSABLE" });
-    assert.deepEqual(Object.keys(await contents(`${dir}/data`)), Object.keys(before), "it fills no directory in use");
   });
 });
 

@@ -5,7 +5,7 @@ import { unpackTemplate } from "../../src/db/template.ts";
 Deno.test("the template is of the PGlite and the pgvector in use, and opening it needs no initdb", async () => {
   const dir = await Deno.makeTempDir();
   try {
-    await unpackTemplate(`${dir}/data`);
+    await unpackTemplate(`${dir}/data`, { isSynced: true });
     const control = await Deno.readFile(`${dir}/data/global/pg_control`);
     const identifier = new DataView(control.buffer).getBigUint64(0, true);
     const major = (await Deno.readTextFile(`${dir}/data/PG_VERSION`)).trim();
@@ -48,13 +48,13 @@ Deno.test("a first start is quick", async () => {
 Deno.test("a data directory appears whole or not at all, for its owner alone", async () => {
   const dir = await Deno.makeTempDir();
   try {
-    await unpackTemplate(`${dir}/data`);
+    await unpackTemplate(`${dir}/data`, { isSynced: true });
     assert.equal((await Deno.stat(`${dir}/data`)).mode! & 0o077, 0);
     await Deno.mkdir(`${dir}/full`);
     await Deno.writeTextFile(`${dir}/full/x`, "mine");
-    await assert.rejects(unpackTemplate(`${dir}/full`), { code: "DB_UNUSABLE" });
+    await assert.rejects(unpackTemplate(`${dir}/full`, { isSynced: true }), { code: "DB_UNUSABLE" });
     assert.equal(await Deno.readTextFile(`${dir}/full/x`), "mine");
-    await assert.rejects(unpackTemplate(`${dir}/full/x/data`), { code: "DB_UNUSABLE" });
+    await assert.rejects(unpackTemplate(`${dir}/full/x/data`, { isSynced: true }), { code: "DB_UNUSABLE" });
     const left = (await Array.fromAsync(Deno.readDir(dir))).map(({ name }) => name).sort();
     assert.deepEqual(left, ["data", "full"], "no draft is left behind");
   } finally {

@@ -17,7 +17,7 @@ export const evaluation: Evaluation = {
     const db = await openDatabase(`${dir}/data`);
     try {
       const began = performance.now();
-      const hints = { hints: `${dir}/offering.json`, onHint: () => Promise.resolve() };
+      const hints = { copy: `${dir}/catalogue.json`, hints: `${dir}/offering.json`, onHint: () => Promise.resolve() };
       const store = createCatalogueStore(Promise.resolve(db), hints);
       const servers: ServerConfig[] = [];
       for (const [name, raw] of lists) {
@@ -28,7 +28,7 @@ export const evaluation: Evaluation = {
       }
       const ms = Math.round(performance.now() - began);
       // A second store has nothing in memory: what it finds is what the database kept.
-      const kept = createCatalogueStore(Promise.resolve(db), hints);
+      const kept = createCatalogueStore(Promise.resolve(db), { ...hints, copy: `${dir}/none.json` });
       const found = await Promise.all(servers.map((server) => kept.find(server)));
       const catalogues = found.flatMap((known) => known ? [known.catalogue] : []);
       const tools = catalogues.flatMap((catalogue) => catalogue.tools);

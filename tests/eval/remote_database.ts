@@ -23,7 +23,7 @@ export function remoteDatabase(rpc: Rpc): Database {
     query: (sql, parameters = [], options = {}) => rpc.ask("query", { sql, parameters, options }),
     exec: (sql) => rpc.ask("exec", { sql }),
     transaction: missing,
-    dump: missing,
+    atRest: missing,
     close: () => Promise.resolve(),
   };
 }

@@ -266,9 +266,30 @@ Deno.test("a run out of a backup never goes on by itself", async () => {
   await using next = await connectClient(home);
   await sleep(1_000);
   const waiting = await resume(next, id, "status");
-  assert.deepEqual([waiting.status, waiting.pending?.reason], ["paused", "waiting"]);
+  assert.deepEqual([waiting.status, waiting.pending?.reason, waiting.pending?.for], ["paused", "restored", "human"]);
   assert.match(waiting.pending!.why, /comes out of a backup/);
-  assert.deepEqual(await linesOf(file), ["begin paid", "end paid"]);
+  for (const command of [{ action: "continue" }, { action: "resolve", task: "pays", outcome: "retry" }]) {
+    const said = await refused(next.call("resume_workflow", { workflow_id: id, ...command }));
+    assert.match(said, /only a human can go on with it/);
+  }
+  const tooEarly = await home.run(["runs", "resume", id]);
+  assert.match(tooEarly.stderr, /resolve pays first/, tooEarly.stdout);
+  const resolved = await home.run([
+    "runs",
+    "resolve",
+    id,
+    "--task",
+    "pays",
+    "--outcome",
+    "done",
+    "--value",
+    '"by hand"',
+  ]);
+  assert.match(resolved.stdout, /comes out of a backup.*continue does the rest/);
+  assert.equal((await home.run(["runs", "resume", id])).code, 0);
+  const done = await resume(next, id, "status");
+  assert.deepEqual([done.status, done.results], ["completed", { pays: "by hand" }]);
+  assert.deepEqual(await linesOf(file), ["begin paid", "end paid"], "nothing was paid twice");
 });
 
 Deno.test("tasks are added to a run that is running, and what it needs is written down anew", async () => {

@@ -30,7 +30,7 @@ Deno.test("sto-003: a database that cannot be used is left as it is, said clearl
   assert.equal(called.stdout, "kit: still\n", called.stderr);
   const status = await home.run(["status"]);
   assert.equal(status.code, 1);
-  assert.match(status.stdout, /Cannot open the database in .*\n.*agentcards restore FILE/);
+  assert.match(status.stdout, /Cannot open the database in .*\n.*agentcards restore --latest/);
   assert.deepEqual(await Deno.readFile(`${home.dir}/data/PG_VERSION`), before);
 });
 

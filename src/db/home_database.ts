@@ -1,0 +1,131 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../model/errors.ts";
+import { ownProgram } from "../platform/own_program.ts";
+import { log } from "../telemetry/log.ts";
+import { copyDatabase, keptBackups, pruneBackups } from "./backup.ts";
+import type { Database } from "./database.ts";
+import { startMaintenance } from "./maintenance.ts";
+import { checkMarker, createMarkerKeeper, requireKnownFolder } from "./marker.ts";
+import { openDatabase } from "./pglite.ts";
+import type { Durability } from "./pglite_worker.ts";
+import { finishRestore } from "./restore.ts";
+import { type DatabaseState, superviseDatabase, type SupervisedDatabase } from "./supervisor.ts";
+
+export interface HomeDatabaseOptions {
+  readonly dataDir: string;
+  readonly marker: string;
+  readonly backups: string;
+  readonly results: string;
+  readonly durability: Durability;
+  readonly version: string;
+  /** True while work is under way that must not wait. */
+  isBusy(): boolean;
+  /** Told after the database was opened anew. */
+  onReopened(): void;
+}
+
+/** The database of a home with all that keeps it: its marker, its backups, its maintenance. */
+export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state" | "close"> {
+  readonly database: Database;
+  /** Takes the database as it is, though the marker knows another one; a missing one is made anew. */
+  accept(): Promise<DatabaseState>;
+  /** Writes a backup into a file. */
+  backup(file: string): Promise<void>;
+}
+
+const BACKUP_EVERY_MS = 24 * 3_600_000;
+const BACKUPS_KEPT = 7;
+/** After a failed backup the next is tried so much later. */
+const AFTER_FAILURE_MS = 3_600_000;
+
+export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
+  const { dataDir, marker, backups, results, durability, version, isBusy, onReopened } = options;
+  const keeper = createMarkerKeeper(marker);
+  let nextBackup = 0;
+  let current: Database | undefined;
+
+  const supervised = superviseDatabase({
+    async open(onDeath) {
+      await finishRestore(dataDir);
+      await requireKnownFolder(marker, dataDir);
+      const db = await openDatabase(dataDir, {
+        durability,
+        onDeath,
+        beforeMigration: (db, schema) => backUp(db, join(backups, `before-${version}-schema-${schema}.tar.gz`)),
+      });
+      try {
+        await checkMarker(db, marker, durability);
+      } catch (error) {
+        await db.close();
+        throw error;
+      }
+      return current = db;
+    },
+    onReopened,
+    onWritten: keeper.written,
+  });
+
+  const maintenance = startMaintenance({ ready: supervised.ready, isBusy, onIdle: backUpDaily });
+
+  async function backUp(db: Database, file: string): Promise<void> {
+    const copy = `${join(backups, crypto.randomUUID())}.copy`;
+    try {
+      await copyDatabase(db, { dataDir, results, to: copy, version });
+      await pack(copy, file);
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+    }
+  }
+
+  async function backUpDaily(db: Database): Promise<void> {
+    if (Date.now() < nextBackup) return;
+    nextBackup = Date.now() + AFTER_FAILURE_MS;
+    const [newest] = await keptBackups(backups);
+    const due = (newest?.at ?? 0) + BACKUP_EVERY_MS;
+    if (due > Date.now()) return void (nextBackup = Math.min(due, nextBackup));
+    const [{ n: runs }] = await db.query<{ n: number }>("select count(*)::int as n from workflow_run") as [
+      { n: number },
+    ];
+    // A home in which nothing ever ran has nothing that could not be made anew.
+    if (runs === 0) return;
+    try {
+      await backUp(db, join(backups, `daily-${new Date().toISOString().slice(0, 10)}.tar.gz`));
+      await pruneBackups(backups, BACKUPS_KEPT);
+      log("info", "backup_made");
+    } catch (error) {
+      log("warning", "backup_failed", { reason: messageOf(error) });
+    }
+  }
+
+  return {
+    database: supervised.database,
+    ready: supervised.ready,
+    state: supervised.state,
+    async accept() {
+      for (const suffix of ["", ".last"]) await rm(marker + suffix, { force: true });
+      return await supervised.retry();
+    },
+    backup: async (file) => {
+      await supervised.ready();
+      await backUp(supervised.database, file);
+    },
+    async close() {
+      maintenance.stop();
+      if (current && supervised.state().kind === "open") await keeper.settle(current);
+      await supervised.close();
+    },
+  };
+}
+
+/** Compresses and checks a copy in another process, so that nobody waits for it. */
+async function pack(copy: string, file: string): Promise<void> {
+  const [command, ...args] = ownProgram();
+  const { success, stderr } = await new Deno.Command("nice", {
+    args: [command!, ...args, "engine", "pack", copy, file],
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`the backup could not be made: ${new TextDecoder().decode(stderr).trim()}`);
+}

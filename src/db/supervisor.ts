@@ -1,0 +1,151 @@
+import { AgentCardsError, describe, messageOf, toAgentCardsError } from "../model/errors.ts";
+import { log } from "../telemetry/log.ts";
+import type { Database } from "./database.ts";
+
+export type DatabaseState =
+  | { readonly kind: "closed" | "open" }
+  | { readonly kind: "opening"; readonly since: number }
+  | { readonly kind: "unusable"; readonly problem: AgentCardsError };
+
+/** One database that is opened when it is first needed and opened anew after it broke down. */
+export interface SupervisedDatabase {
+  /** The same object for as long as the engine lives; its statements go to whichever Worker is alive. */
+  readonly database: Database;
+  /** The database once it is open; undefined when it cannot be used now. */
+  ready(): Promise<Database | undefined>;
+  /** How it is just now, without waiting. */
+  state(): DatabaseState;
+  /** Tries at once to open a database that could not be used. */
+  retry(): Promise<DatabaseState>;
+  close(): Promise<void>;
+}
+
+export interface SupervisorOptions {
+  /** Opens the database; `onDeath` hears of an end that nobody asked for. */
+  open(onDeath: (reason: Error) => void): Promise<Database>;
+  /** Told after a database that had been open was opened anew. */
+  onReopened?(): void;
+  /** Told after rows were written that somebody relies on. */
+  onWritten?(db: Database): void;
+  readonly retryAfterMs?: readonly number[];
+}
+
+/** A disk that is full or away comes back; each try costs half a second of a processor. */
+const RETRY_AFTER_MS = [2_000, 5_000, 10_000, 20_000, 30_000];
+
+export function superviseDatabase(options: SupervisorOptions): SupervisedDatabase {
+  const { open, onReopened, onWritten, retryAfterMs = RETRY_AFTER_MS } = options;
+  let state: DatabaseState = { kind: "closed" };
+  let current: Database | undefined;
+  let opening: Promise<Database | undefined> | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+  let wasOpen = false;
+  let isClosed = false;
+
+  function ready(): Promise<Database | undefined> {
+    if (current) return Promise.resolve(database);
+    if (isClosed || state.kind === "unusable") return Promise.resolve(undefined);
+    return openOnce();
+  }
+
+  /** Not started before it is known as under way: an opening may fail at once. */
+  function openOnce(): Promise<Database | undefined> {
+    return opening ??= Promise.resolve().then(openNow);
+  }
+
+  async function openNow(): Promise<Database | undefined> {
+    clearTimeout(timer);
+    state = { kind: "opening", since: performance.now() };
+    try {
+      let hasDied = false;
+      const opened = await open((reason) => {
+        hasDied = true;
+        died(reason);
+      });
+      if (isClosed) {
+        await opened.close();
+        return undefined;
+      }
+      // It died while it was brought up to date.
+      if (hasDied) return undefined;
+      [current, state, failures] = [opened, { kind: "open" }, 0];
+      if (wasOpen) {
+        log("info", "database_reopened");
+        onReopened?.();
+      }
+      wasOpen = true;
+      return database;
+    } catch (error) {
+      fail(error);
+      return undefined;
+    } finally {
+      opening = undefined;
+    }
+  }
+
+  function fail(error: unknown): void {
+    const problem = toAgentCardsError(error);
+    state = { kind: "unusable", problem };
+    log("error", "database_not_opened", { reason: describe(problem) });
+    // What only a person can decide is not tried again.
+    if (isClosed || problem.data?.isFinal === true || problem.code === "DB_TOO_NEW") return;
+    timer = setTimeout(() => void again(), retryAfterMs[Math.min(failures++, retryAfterMs.length - 1)]);
+    Deno.unrefTimer(timer);
+  }
+
+  function died(reason: Error): void {
+    if (isClosed) return;
+    log("error", "database_broke_down", { reason: messageOf(reason) });
+    current = undefined;
+    state = { kind: "unusable", problem: toAgentCardsError(reason) };
+    void again();
+  }
+
+  async function again(): Promise<void> {
+    if (isClosed || current) return;
+    await openOnce();
+  }
+
+  async function use(): Promise<Database> {
+    await ready();
+    if (current) return current;
+    if (state.kind === "unusable") throw state.problem;
+    throw new AgentCardsError("DB_UNUSABLE", "The database is closed");
+  }
+
+  async function written<T>(isLazy: boolean | undefined, work: (db: Database) => Promise<T>): Promise<T> {
+    const db = await use();
+    const result = await work(db);
+    if (!isLazy) onWritten?.(db);
+    return result;
+  }
+
+  const isRead = (sql: string) => /^\s*(?:select|show)\b/i.test(sql);
+  const database: Database = {
+    query: (sql, parameters, given) => written(given?.isLazy || isRead(sql), (db) => db.query(sql, parameters, given)),
+    exec: (sql, given) => written(given?.isLazy, (db) => db.exec(sql, given)),
+    transaction: (work, given) => written(given?.isLazy, (db) => db.transaction(work, given)),
+    atRest: async (work) => await (await use()).atRest(work),
+    close,
+  };
+
+  async function close(): Promise<void> {
+    isClosed = true;
+    clearTimeout(timer);
+    const db = current ?? await opening?.catch(() => undefined);
+    [current, state] = [undefined, { kind: "closed" }];
+    if (db && db !== database) await db.close();
+  }
+
+  return {
+    database,
+    ready,
+    state: () => state,
+    async retry() {
+      await again();
+      return state;
+    },
+    close,
+  };
+}
