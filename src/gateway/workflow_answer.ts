@@ -88,7 +88,8 @@ async function resultsOf({ id, state }: RunView, wanted: readonly TaskState[], s
     for (const task of large) handles.set(task.id, await handleFor(`${id} ${task.id} ${task.attempt}`, task, session));
   }
   const results = Object.fromEntries(wanted.flatMap((task) => {
-    const value = inline.get(task.id) ?? handles.get(task.id);
+    // A value of null is a result too.
+    const value = inline.has(task.id) ? inline.get(task.id) : handles.get(task.id);
     return value === undefined ? [] : [[task.id, value]];
   }));
   if (isFew) return results;

@@ -11,10 +11,13 @@ type Status = "success" | "error" | "failed_safe" | "skipped";
 
 interface Drawn {
   readonly id: string;
-  /** `read` and `code` fail while their file is missing; `act` writes a line down and succeeds. */
-  readonly kind: "read" | "code" | "act";
+  /** `read` and `code` fail while their file is missing; `act` writes a line down, `null` returns null: both succeed. */
+  readonly kind: "read" | "code" | "act" | "null";
   readonly needs: readonly string[];
 }
+
+const isCode = (kind: Drawn["kind"]) => kind === "code" || kind === "null";
+const canFail = ({ kind }: Drawn) => kind === "read" || kind === "code";
 
 /** The status of each task: what had succeeded stays; the others by what they need and by what is broken. */
 function model(tasks: readonly Drawn[], broken: ReadonlySet<string>, before: Map<string, Status>): Map<string, Status> {
@@ -23,7 +26,7 @@ function model(tasks: readonly Drawn[], broken: ReadonlySet<string>, before: Map
     const isServed = needs.every((need) => after.get(need) === "success");
     const fails = broken.has(id);
     if (before.get(id) === "success") after.set(id, "success");
-    else if (kind === "code") after.set(id, fails ? "failed_safe" : "success");
+    else if (isCode(kind)) after.set(id, fails ? "failed_safe" : "success");
     else after.set(id, !isServed ? "skipped" : fails ? "error" : "success");
   }
   return after;
@@ -42,11 +45,11 @@ function draw(random: Random): { tasks: Drawn[]; broken: Set<string> } {
   const count = 3 + random.below(10);
   const tasks = Array.from({ length: count }, (_, i): Drawn => ({
     id: `t${i}`,
-    kind: (["read", "code", "act"] as const)[random.below(3)]!,
+    kind: (["read", "code", "act", "null"] as const)[random.below(4)]!,
     needs: [...new Set(Array.from({ length: random.below(3) }, () => `t${random.below(Math.max(1, i))}`))]
       .filter((id) => id !== `t${i}`),
   }));
-  const fragile = tasks.filter(({ kind }) => kind !== "act");
+  const fragile = tasks.filter(canFail);
   return { tasks, broken: new Set(fragile.filter(() => random.below(3) === 0).map(({ id }) => id)) };
 }
 
@@ -55,6 +58,7 @@ function definitionOf({ id, kind, needs }: Drawn, dir: string): Record<string, u
   const common = { id, depends_on: needs };
   if (kind === "act") return { ...common, tool: "kit:append", arguments: { file: `${dir}/oracle`, line: id } };
   if (kind === "read") return { ...common, tool: "kit:read_file", arguments: { file }, retries: 0 };
+  if (kind === "null") return { ...common, type: "code_execution", code: "return null" };
   return { ...common, type: "code_execution", code: `return await kit.read_file({ file: ${JSON.stringify(file)} })` };
 }
 
@@ -105,7 +109,7 @@ async function trial(home: TestHome, { dir, tasks, broken, random }: Trial) {
   };
   const sorted = (record: Record<string, unknown>) => Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1);
   const mend = (id: string) => Deno.writeTextFile(`${dir}/${id}`, `content of ${id}`);
-  for (const { id, kind } of tasks) if (kind !== "act" && !broken.has(id)) await mend(id);
+  for (const task of tasks) if (canFail(task) && !broken.has(task.id)) await mend(task.id);
   const file = `${dir}/flow.yaml`;
   await Deno.writeTextFile(file, stringify({ tasks: tasks.map((task) => definitionOf(task, dir)) }));
 
@@ -173,7 +177,7 @@ function repairedBy(tasks: readonly Drawn[], { statuses, broken, replaced }: Rep
     if (statuses.get(id) !== "success" && needs.some((need) => isRun.has(need))) isRun.add(id);
     const isServed = needs.every((need) => after.get(need) === "success");
     if (!isRun.has(id)) after.set(id, statuses.get(id)!);
-    else if (kind === "code") after.set(id, broken.has(id) ? "failed_safe" : "success");
+    else if (isCode(kind)) after.set(id, broken.has(id) ? "failed_safe" : "success");
     else after.set(id, !isServed ? "skipped" : broken.has(id) ? "error" : "success");
   }
   return after;

@@ -37,6 +37,18 @@ Deno.test("a run whose last task had a wrong path is repaired by replace; nothin
   assert.match(typed, /the agent ran again: last\n[^\n]*the agent replaced last\n/);
 });
 
+Deno.test("an end that gave null is among the results, for an agent and at the command line", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const tasks = [code("nothing", "return null"), code("zero", "return 0"), code("empty", 'return ""')];
+  const answer = await run(client, tasks);
+  assert.deepEqual([answer.status, answer.results], ["completed", { nothing: null, zero: 0, empty: "" }]);
+  await Deno.writeTextFile(`${home.dir}/flow.json`, JSON.stringify({ tasks }));
+  const typed = await home.run(["run", "flow.json"]);
+  assert.equal(typed.code, 0, typed.stderr);
+  assert.match(typed.stdout, /^nothing {2}null\nzero {2}0\nempty/);
+});
+
 Deno.test("an aborted run and one that ran out of time go on by retry, the latter with its time anew", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
