@@ -71,9 +71,11 @@ function summary(plan: Plan, { options, io, outcome }: Summing): Record<string, 
     problems: [...plan.problems, ...plan.permissions.problems],
     looked: plan.looked,
     secrets: Object.keys(plan.secrets),
-    configs: Object.values(plan.targets).filter(({ before, after }) => before !== after).map(({ path, additions }) => {
-      return { path, deny: additions.deny, approve: additions.approve };
-    }),
+    configs: Object.values((outcome ?? plan).targets).filter(({ before, after }) => before !== after).map(
+      ({ path, additions }) => {
+        return { path, deny: additions.deny, approve: additions.approve };
+      },
+    ),
     clients: plan.changes.map(({ client, path, edit }) => ({
       client,
       path,

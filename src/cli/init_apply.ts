@@ -6,10 +6,12 @@ import type { FileEdit } from "../config/clients/rewrite.ts";
 import { ensureHome } from "../config/home.ts";
 import { addSecrets } from "../config/secrets.ts";
 import type { Move } from "../config/clients/moves.ts";
+import { parseConfig } from "../config/read.ts";
 import { removeServers, replaceFile, writeConfig } from "../config/write.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import type { InitIo, ProbeResult } from "./init_io.ts";
 import { makeTarget, type Plan, type Target } from "./init_plan.ts";
+import { carriedOver } from "./init_rules.ts";
 import { undoCommand } from "./init_show.ts";
 
 /** What was done. */
@@ -20,8 +22,12 @@ export interface Outcome {
   readonly changed: readonly string[];
   /** Servers that turned out to want a sign-in and stay where they were. */
   readonly kept: readonly string[];
+  /** Our files as they were written. */
+  readonly targets: Plan["targets"];
   readonly failures: readonly { path: string; reason: string }[];
 }
+
+type Left = Pick<Outcome, "kept" | "targets">;
 
 /** Carries a plan out: backup, secrets, our configuration, a first start of every server, then the clients' files. */
 export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
@@ -71,13 +77,13 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
       hint: `Nothing was changed. ${toAgentCardsError(error).hint ?? "`agentcards status` may say more."}`,
     });
   });
-  const kept = await step("sign-ins", () => leaveSignIns(plan, probes, io));
+  const { kept, targets } = await step("sign-ins", () => leaveSignIns(plan, probes, io));
   if (isLeaving) return await new Promise<never>(() => {});
   whenLeft?.();
   // From here on all is done or failed file by file: whoever interrupts waits for the end.
   const whenRewriting = io.onInterrupt?.(() => new Promise<never>(() => {}));
   try {
-    return { probes, kept, ...await rewriteClients(backups, { plan, kept, io }) };
+    return { probes, kept, targets, ...await rewriteClients(backups, { plan, kept, io }) };
   } finally {
     whenRewriting?.();
   }
@@ -118,22 +124,24 @@ async function writeTargets({ targets }: Plan): Promise<void> {
 }
 
 /** A remote server that answers 401 wants an OAuth sign-in that only its client can do. */
-async function leaveSignIns({ moves, targets }: Plan, probes: readonly ProbeResult[], io: InitIo): Promise<string[]> {
+async function leaveSignIns({ moves, targets }: Plan, probes: readonly ProbeResult[], io: InitIo): Promise<Left> {
   const wants = ({ ok, error }: ProbeResult) => !ok && /\b401\b|unauthori[sz]ed|\boauth\b/i.test(error ?? "");
   const staying = moves.filter(({ name, server, target }) =>
     target === "global" && server.url && !hasCredential(server) &&
     probes.some((probe) => probe.server === name && wants(probe))
   );
   const kept = staying.map(({ name }) => name);
-  if (kept.length === 0) return kept;
+  if (kept.length === 0) return { kept, targets };
   const { additions, path, before }: Target = targets.global!;
   const servers = Object.fromEntries(Object.entries(additions.servers).filter(([name]) => !kept.includes(name)));
-  const isKept = (pattern: string) => kept.some((name) => pattern.startsWith(`${name}:`));
-  const deny = additions.deny.filter((pattern) => !isKept(pattern));
-  const approve = additions.approve.filter((pattern) => !isKept(pattern));
-  const { after } = makeTarget({ servers, deny, approve }, path, before);
-  await writeConfig(path, removeServers(after, await leftBehind(staying, io), path));
-  return kept;
+  const start = removeServers(before, await leftBehind(staying, io), path);
+  const left = { ...parseConfig(start, path).servers, ...servers };
+  const stays = Object.fromEntries(staying.map(({ name, server }) => [name, server]));
+  const deny = carriedOver(additions.deny, stays, left);
+  const approve = carriedOver(additions.approve, stays, left);
+  const { after } = makeTarget({ servers, deny, approve }, path, start);
+  await writeConfig(path, after);
+  return { kept, targets: { ...targets, global: { path, before, additions: { servers, deny, approve }, after } } };
 }
 
 /** Servers that stay in their client and are in our file only because an earlier `init` was cut off. */
@@ -160,7 +168,7 @@ interface Rewriting {
 async function rewriteClients(
   backups: readonly Backup[],
   { plan, kept, io }: Rewriting,
-): Promise<Omit<Outcome, "probes" | "kept">> {
+): Promise<Omit<Outcome, "probes" | keyof Left>> {
   const staying = plan.moves.filter(({ name }) => kept.includes(name)).flatMap(({ origins }) => origins);
   const result = {
     backups: [] as Backup[],

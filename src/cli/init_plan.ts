@@ -15,14 +15,15 @@ import {
 import { findServers, type Found } from "../config/clients/find.ts";
 import { type Move, type Moves, planMoves } from "../config/clients/moves.ts";
 import { parseFile } from "../config/clients/parse.ts";
-import { type Permissions, readPermissions } from "../config/clients/permissions.ts";
-import { claudeSettings, managedPath } from "../config/clients/places.ts";
+import type { Permissions } from "../config/clients/permissions.ts";
+import { managedPath } from "../config/clients/places.ts";
 import { entryAt, type FileEdit, type Item, rewrite } from "../config/clients/rewrite.ts";
 import type { Change } from "../config/clients/backup.ts";
 import { parseConfig } from "../config/read.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { type Additions, mergeConfig } from "../config/write.ts";
 import type { InitIo, InitOptions } from "./init_io.ts";
+import { permissionsOf } from "./init_rules.ts";
 
 /** A configuration file of ours before and after. */
 export interface Target {
@@ -73,8 +74,10 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
   const sources = found.sources.filter(({ path }) => !uneditable.some((problem) => problem.path === path));
   const moves = uneditable.length > 0 ? planMoves(sources, moveOptions) : first;
 
-  const permissions = await permissionsOf(moves, machine);
-  const target = (kind: Move["target"]) => makeTarget(additionsOf(kind, moves, permissions), paths[kind], texts[kind]);
+  const { known } = moveOptions;
+  const permissions = await permissionsOf({ moves: moves.moves, sources, known }, machine);
+  const target = (kind: Move["target"]) =>
+    makeTarget(additionsOf(kind, moves, { permissions, known: known[kind] }), paths[kind], texts[kind]);
   const targets = { global: target("global"), ...(options.project ? { project: target("project") } : {}) };
   const { changes } = await changesOf(moves, io);
   return {
@@ -87,15 +90,6 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
     targets,
     changes,
   };
-}
-
-/** Claude's rules and hooks about the servers that leave it. */
-function permissionsOf({ moves }: Moves, machine: Machine): Promise<Permissions> {
-  const leaving = moves.flatMap(({ name, origins }) =>
-    origins.filter(({ source, leaves }) => source.client === "claude-code" && leaves)
-      .map((origin) => [origin.name, name] as const)
-  );
-  return readPermissions(claudeSettings(machine), new Map(leaving));
 }
 
 /** The client a user means by a name. */
@@ -145,9 +139,14 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-function additionsOf(target: Move["target"], { moves }: Moves, permissions: Permissions): Additions {
+interface Ruled {
+  readonly permissions: Permissions;
+  readonly known: Additions["servers"];
+}
+
+function additionsOf(target: Move["target"], { moves }: Moves, { permissions, known }: Ruled): Additions {
   const own = moves.filter((move) => move.target === target);
-  const names = new Set(own.map(({ name }) => name));
+  const names = new Set([...own.map(({ name }) => name), ...Object.keys(known)]);
   const patterns = (list: "deny" | "ask") =>
     permissions.rules.filter((rule) => rule.list === list && rule.pattern && names.has(rule.server)).map((
       { pattern },

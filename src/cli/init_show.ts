@@ -1,5 +1,6 @@
 import { CLIENT_NAMES, OWN_NAME, ownEntry, type ServerEntry } from "../config/clients/client.ts";
 import { type Move, type Origin, originText } from "../config/clients/moves.ts";
+import type { Additions } from "../config/write.ts";
 import { oneLine } from "../model/text.ts";
 import type { Outcome } from "./init_apply.ts";
 import type { InitIo } from "./init_io.ts";
@@ -70,8 +71,7 @@ function changeLines(plan: Plan, io: InitIo): string[] {
         names.length > 0 ? `: ${names.join(", ")}` : ""
       }`,
     );
-    if (deny.length > 0) lines.push(`  policy.deny: ${oneLine(deny.join(", "))}`);
-    if (approve.length > 0) lines.push(`  policy.approve: ${oneLine(approve.join(", "))}`);
+    lines.push(...policyLines({ deny, approve }));
   }
   for (const { client, path, edit } of plan.changes) {
     const gone = edit.remove.map(({ name }) => oneLine(name, 40)).join(", ");
@@ -79,6 +79,13 @@ function changeLines(plan: Plan, io: InitIo): string[] {
   }
   if (lines.length === 0) return [];
   return [`${bold("What changes")}\n${lines.map((line) => `  ${line}\n`).join("")}`];
+}
+
+function policyLines({ deny, approve }: Pick<Additions, "deny" | "approve">): string[] {
+  return [
+    ...deny.length > 0 ? [`  policy.deny: ${oneLine(deny.join(", "))}`] : [],
+    ...approve.length > 0 ? [`  policy.approve: ${oneLine(approve.join(", "))}`] : [],
+  ];
 }
 
 function noteLines(plan: Plan, io: InitIo): string[] {
@@ -152,6 +159,10 @@ export function showOutcome(plan: Plan, outcome: Outcome, io: InitIo): string {
     table([["Server", "Tools", "Start", "State"], ...rows], bold),
     `\nTokens an agent reads before it starts: ${number(before)} until now, ${number(io.ownTokens)} with AgentCards.\n`,
   ];
+  if (outcome.kept.length > 0) {
+    const policy = Object.values(outcome.targets).flatMap(({ additions }) => policyLines(additions));
+    if (policy.length > 0) lines.push(`Without what stays in its client:\n${policy.join("\n")}\n`);
+  }
   const [backup] = outcome.backups;
   if (backup) lines.push(`Backup: ${io.home.backups}/${backup.manifest.run}-*\n`);
   lines.push(`Undo:   ${undoCommand(io)}\n`);

@@ -27,8 +27,8 @@ export interface Permissions {
   readonly problems: readonly { path: string; reason: string }[];
 }
 
-/** Claude's name of a server → ours. */
-export type ServerNames = ReadonlyMap<string, string>;
+/** Claude's names of servers, each with one of ours; Claude may have one name for several. */
+export type ServerNames = readonly (readonly [theirs: string, ours: string])[];
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -77,10 +77,11 @@ function carry(rule: string, list: CarriedRule["list"], names: ServerNames): Omi
 
 /** The servers and tools a rule means. Both names may hold `__`, so that the longest server name wins. */
 function targets(rest: string, names: ServerNames): { server: string; tool: string }[] {
-  const known = [...names].map(([name, server]) => ({ key: claudeName(name), server }));
-  const exact = known.filter(({ key }) => rest === key || rest.startsWith(`${key}__`))
-    .sort((a, b) => b.key.length - a.key.length)[0];
-  if (exact) return [{ server: exact.server, tool: rest.slice(exact.key.length + 2) || "*" }];
+  const known = names.map(([name, server]) => ({ key: claudeName(name), server }));
+  const named = known.filter(({ key }) => rest === key || rest.startsWith(`${key}__`));
+  const longest = Math.max(...named.map(({ key }) => key.length));
+  const exact = named.filter(({ key }) => key.length === longest);
+  if (exact.length > 0) return exact.map(({ server }) => ({ server, tool: rest.slice(longest + 2) || "*" }));
   const at = rest.indexOf("__");
   const [name, tool] = at < 0 ? [rest, "*"] : [rest.slice(0, at), rest.slice(at + 2)];
   // `mcp__*` means our own tools just as well and keeps its meaning.
@@ -90,7 +91,7 @@ function targets(rest: string, names: ServerNames): { server: string; tool: stri
 
 function hooksIn(settings: unknown, names: ServerNames): Omit<LostHook, "path">[] {
   const hooks = isObject(settings) && isObject(settings.hooks) ? settings.hooks : {};
-  const keys = [...names.keys()].map((name) => `mcp__${claudeName(name)}`);
+  const keys = names.map(([name]) => `mcp__${claudeName(name)}`);
   return Object.entries(hooks).flatMap(([event, list]) =>
     (Array.isArray(list) ? list : []).map((hook) => isObject(hook) ? hook.matcher : undefined)
       .filter((matcher) => typeof matcher === "string")

@@ -24,10 +24,10 @@ Deno.test("readPermissions() carries deny and ask rules of moved servers, shows 
     }),
     ".claude/broken.json": "{",
   });
-  const names = new Map([["github", "github"], ["File System", "File-System"], ["git", "git-local"], [
+  const names = [["github", "github"], ["File System", "File-System"], ["git", "git-local"], ["git__hub", "hub"], [
     "git__hub",
-    "hub",
-  ]]);
+    "hub-local",
+  ]] as const;
   const paths = ["settings.json", "broken.json", "missing.json"].map((name) => join(world.home, ".claude", name));
   const { rules, hooks, problems } = await readPermissions(paths, names);
   assertEquals(rules.map(({ list, rule, pattern }) => [list, rule, pattern]), [
@@ -35,10 +35,12 @@ Deno.test("readPermissions() carries deny and ask rules of moved servers, shows 
     ["deny", "mcp__github__delete_*", "github:delete_*"],
     ["deny", "mcp__File_System", "File-System:*"],
     ["deny", "mcp__git__hub__x", "hub:x"],
+    ["deny", "mcp__git__hub__x", "hub-local:x"],
     ["ask", "mcp__github__*", "github:*"],
     ["ask", "mcp__gi*__push", "github:push"],
     ["ask", "mcp__gi*__push", "git-local:push"],
     ["ask", "mcp__gi*__push", "hub:push"],
+    ["ask", "mcp__gi*__push", "hub-local:push"],
     ["ask", "mcp__github__merge(branch:main)", undefined],
   ]);
   assertEquals(hooks.map(({ matcher }) => matcher), ["mcp__github__.*", "mcp__.*__write.*"]);
