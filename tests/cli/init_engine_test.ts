@@ -1,7 +1,7 @@
 // `agentcards init` as a user types it: with an engine, servers that are started, and an agent afterwards.
 import assert from "node:assert/strict";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, testServer } from "../fixtures/gateway.ts";
+import { createTestHome, PROGRAM, testServer, until } from "../fixtures/gateway.ts";
 import { writeFiles } from "../config/clients/client_files.ts";
 
 const TOKEN = "abcdefghijklmnop123456";
@@ -75,5 +75,41 @@ for (const stays of ["after it answered 401", "because it signs in with OAuth"])
       !/allow rule/.test(done.stdout) || stays.includes("401"),
       "an allow rule of a server that stays has its effect",
     );
+  });
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`init that gets ${signal} while a server starts takes everything back`, async () => {
+    const marker = await Deno.makeTempFile();
+    await Deno.remove(marker);
+    await using world = await createUser({
+      ".claude.json": { mcpServers: { kit: testServer("kit") } },
+      ".cursor/mcp.json": {
+        mcpServers: { slow: { command: "sh", args: ["-c", `touch ${marker}; sleep 60`], env: { TOKEN } } },
+      },
+    });
+    const { home, user, env } = world;
+    const clients = () =>
+      Promise.all([".claude.json", ".cursor/mcp.json"].map((f) => Deno.readTextFile(`${user}/${f}`)));
+    const before = await clients();
+    const child = new Deno.Command(PROGRAM[0]!, {
+      args: [...PROGRAM.slice(1), "init", "--yes"],
+      env: { ...home.env, ...env },
+      cwd: home.dir,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const ended = child.output();
+    const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
+    await until("the slow server is started", () => isThere(marker));
+    assert.ok(await isThere(`${home.dir}/config.yaml`));
+    child.kill(signal);
+    const { code, stderr } = await ended;
+    await Deno.remove(marker);
+    assert.deepEqual([code, new TextDecoder().decode(stderr).trim()], [130, "Interrupted. Nothing was changed."]);
+    assert.deepEqual(await clients(), before);
+    for (const file of ["config.yaml", "secrets.env"]) assert.ok(!await isThere(`${home.dir}/${file}`), file);
+    assert.deepEqual((await Array.fromAsync(Deno.readDir(`${home.dir}/backups`))).map(({ name }) => name), []);
   });
 }
