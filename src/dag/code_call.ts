@@ -60,14 +60,18 @@ export function actedBefore(calls: ReadonlyMap<number, CodeCall> | undefined): s
   return describeEffects(effectsOf(calls).filter(({ answer }) => answer?.kind === "output").map(({ tool }) => tool));
 }
 
-/** The sentence about tools that code has called with effect; nothing where there are none. */
-export function describeEffects(tools: readonly string[]): string {
+/** The sentences about tools that code has called with effect, and may have; nothing where there are none. */
+export function describeEffects(tools: readonly string[], open: readonly string[] = []): string {
+  return said("It had acted before", tools) + said("It may have acted, no answer came", open);
+}
+
+function said(what: string, tools: readonly string[]): string {
   if (tools.length === 0) return "";
   const counted = [...Map.groupBy(tools, (tool) => tool)].map(([tool, { length }]) =>
     length > 1 ? `${tool} (${length} times)` : tool
   );
   const more = counted.length > SHOWN_EFFECTS ? ` and ${counted.length - SHOWN_EFFECTS} more tools` : "";
-  return ` It had acted before: ${counted.slice(0, SHOWN_EFFECTS).join(", ")}${more}.`;
+  return ` ${what}: ${counted.slice(0, SHOWN_EFFECTS).join(", ")}${more}.`;
 }
 
 export function hasActed(calls: ReadonlyMap<number, CodeCall> | undefined): boolean {

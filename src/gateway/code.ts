@@ -2,7 +2,7 @@ import { type CageCall, type CageOutcome, type CageTools, JsonText } from "../sa
 import type { CageLimits } from "../sandbox/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { identifier } from "../model/declaration.ts";
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
@@ -11,7 +11,7 @@ import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
 import { approve, type Caller, unlessAsked } from "./caller.ts";
-import { callServer, denied, resolveTool } from "./execute.ts";
+import { callServer, denied, isFailure, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { stepsOf } from "./results.ts";
 import type { Session } from "./session.ts";
@@ -74,8 +74,11 @@ export async function runCode(
     : outcome;
 }
 
+/** Told of a call with effect when it goes out; gives the function that is told whether it had its effect, once known. */
+export type OnActing = (tool: string) => (hasActed: boolean) => void;
+
 /** A call from code that an agent sent for itself: under the same rules as a call of the agent. */
-export function callsAs(session: Session, caller: Caller, onActed: (tool: string) => void): CodeOptions["call"] {
+export function callsAs(session: Session, caller: Caller, onActing: OnActing): CodeOptions["call"] {
   // One question at a time: a human who sees sixty reads none.
   let asking: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -113,17 +116,22 @@ export function callsAs(session: Session, caller: Caller, onActed: (tool: string
     let [isOk, bytes] = [false, 0];
     const tool = session.inMemory(server, name);
     // Told when it goes out: one whose answer never comes may have acted as well.
+    let settle: ReturnType<OnActing> | undefined;
     const onSent = () => {
-      if (!tool || effectOf(session.config.policy, tool) === "effectful") onActed(id);
+      if (!tool || effectOf(session.config.policy, tool) === "effectful") settle ??= onActing(id);
     };
     try {
       const request = { name, arguments: args, ...caller.trace && { _meta: caller.trace } };
       const call = { server, request, isPart: true, onSent };
       const reply = await unlessAsked(id, inside, (asked) => callServer(session, call, asked));
       bytes = reply.kind === "large" ? reply.large.bytes : JSON.stringify(reply).length;
+      settle?.(!isFailure(reply));
       const value = await unwrapped(session, id, reply);
       isOk = true;
       return value;
+    } catch (error) {
+      if (toAgentCardsError(error).data?.isUnsent === true) settle?.(false);
+      throw error;
     } finally {
       session.shared.record({ tool: id, ms: performance.now() - began, ok: isOk, bytes });
     }

@@ -5,7 +5,6 @@ import type { Json } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
-import { describeEffects } from "../dag/code_call.ts";
 import { howToRead, shape } from "./answer.ts";
 import { explained } from "./code_hints.ts";
 import { type Returned, returned } from "./code_state.ts";
@@ -21,8 +20,8 @@ export interface AnswerOptions {
   /** The tools that the code was written for. */
   readonly chosen: readonly Tool[];
   readonly isCached: boolean;
-  /** The tools that it called with effect, in order. */
-  readonly acted: readonly string[];
+  /** The sentence about the tools that it called with effect; empty where there are none. */
+  readonly acted: string;
   /** The findings of a type check of code that failed. */
   readonly problems: readonly TypeProblem[];
 }
@@ -42,7 +41,7 @@ export async function codeAnswer(
       ? { result: await readable(given!.result, session, textIn(result, given!)) }
       : { error: explained(result.error, session) },
     ...result.ok && given!.result === null && !/\breturn\b/.test(code) && { hint: NOTHING_RETURNED },
-    ...!result.ok && acted.length > 0 && { acted: describeEffects(acted).trim() },
+    ...!result.ok && acted !== "" && { acted },
     ...problems.length > 0 && { diagnostics: problems },
     ...given?.state && { state: await readable(given.state, session) },
     ...shown.length > 0 && { logs: shown },

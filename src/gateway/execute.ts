@@ -65,8 +65,10 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   return await answer(session, id, reply);
 }
 
-function isFailure(reply: Reply): boolean {
-  return reply.kind === "error" || (reply.kind === "result" && reply.result.isError === true);
+/** Whether a server refused a call or a tool says that it failed. */
+export function isFailure(reply: Reply): boolean {
+  if (reply.kind === "large") return reply.large.isError;
+  return reply.kind === "error" || reply.result.isError === true;
 }
 
 const INVALID_PARAMS = -32602;

@@ -105,7 +105,7 @@ Deno.test("fifty thousand frames of a cage that lies: no crash, no hang, no call
       return request(method, params, options);
     },
   });
-  const call = callsAs(session, { signal: new AbortController().signal }, () => {});
+  const call = callsAs(session, { signal: new AbortController().signal }, () => () => {});
   const tools: CageTools = {
     call: (name, args, how) => (asked.add(name), call(name, args as never, how)),
     result: () => Promise.reject(new Error("there is none")),

@@ -94,6 +94,27 @@ Deno.test("code that fails says what there is instead, and what it had done befo
   assert.match(fenced.tasks[0]!.error!, /nope is not defined Servers are the variables kit/);
 });
 
+Deno.test("code that failed names the effects that happened or may have, none that its server refused", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  await client.use("kit:echo", { text: "known" });
+  const context = { file: `${home.dir}/oracle` };
+  for (const tool of ["fail", "refuse"]) {
+    assert.equal((await execute(client, `await kit.${tool}({})`)).acted, undefined);
+  }
+  const append = "await kit.append({ file: context.file, line: 'x' });";
+  const half = await execute(client, `${append} await kit.fail({}).catch(() => {}); await kit.refuse({})`, { context });
+  assert.equal(half.acted, "It had acted before: kit:append.");
+  const cutOff = await execute(client, "await kit.append({ file: context.file, line: 'y', ms: 60_000 })", {
+    context,
+    options: { timeout_ms: 2_000 },
+  });
+  assert.deepEqual([cutOff.error.type, cutOff.acted], [
+    "TimeoutError",
+    "It may have acted, no answer came: kit:append.",
+  ]);
+});
+
 Deno.test("a failed run of code is explained by its types; without typecheck none keeps it from running", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);

@@ -1,7 +1,8 @@
 import { z } from "../../../deps.ts";
+import { describeEffects } from "../../dag/code_call.ts";
 import type { Json } from "../../model/json.ts";
 import { textResult } from "../answer.ts";
-import { callsAs, runCode } from "../code.ts";
+import { callsAs, type OnActing, runCode } from "../code.ts";
 import { codeAnswer, typesAnswer } from "../code_answer.ts";
 import { cacheKey } from "../code_cache.ts";
 import { typeProblems, unfenced } from "../code_hints.ts";
@@ -44,7 +45,12 @@ export const executeCode: GatewayTool = {
     const { code: sent, intent, context: given = {}, options = {} } = parseInput(INPUT, input);
     const code = unfenced(sent);
     const context = given as Json;
-    const acted: string[] = [];
+    const effects: { readonly tool: string; hasActed?: boolean }[] = [];
+    const onActing: OnActing = (tool) => {
+      const effect: typeof effects[number] = { tool };
+      effects.push(effect);
+      return (hasActed) => effect.hasActed = hasActed;
+    };
     const chosen = await chosenTools(session, { intent, named: options.tools });
     if (options.typecheck) {
       const checker = await session.code.types();
@@ -55,7 +61,7 @@ export const executeCode: GatewayTool = {
     const before = key === undefined ? undefined : session.code.cache.find(key);
     const outcome = before ?? await runCode(await session.code.sandbox(), session, { code, context, deps: {} }, {
       signal: caller.signal,
-      call: callsAs(session, caller, (tool) => acted.push(tool)),
+      call: callsAs(session, caller, onActing),
       limits: {
         ...options.timeout_ms !== undefined && { wallMs: options.timeout_ms },
         ...options.memory_mb !== undefined && { memoryMb: options.memory_mb },
@@ -67,6 +73,8 @@ export const executeCode: GatewayTool = {
       ? []
       : await typeProblems(result.error, { session, code, checker: session.code.types, signal: caller.signal });
     const isCached = before !== undefined;
+    const named = (wanted?: boolean) => effects.filter(({ hasActed }) => hasActed === wanted).map(({ tool }) => tool);
+    const acted = describeEffects(named(true), named()).trim();
     const { json, isError } = await codeAnswer(outcome, session, { code, chosen, isCached, acted, problems });
     return { kind: "result", result: textResult(json, isError) };
   },
