@@ -47,7 +47,7 @@ export function programOf(definition: Definition): string {
   const name = nameOf(command);
   const inPackage = packageOf(name, args);
   if (inPackage) return inPackage;
-  const script = scriptOf(name, args, definition.cwd);
+  const script = startedBy(name, args, definition.cwd);
   if (script) return script;
   if (name === "docker" || name === "podman") {
     const image = args[0] === "run" ? firstWord(args.slice(1), CONTAINER_VALUES) : undefined;
@@ -97,7 +97,13 @@ function packageOf(name: string, args: readonly string[]): string | undefined {
   return address ? `url ${addressOf(address)}` : `package ${spec}`;
 }
 
-function scriptOf(name: string, args: readonly string[], cwd = ""): string | undefined {
+/** The file that an entry has an interpreter run; undefined where none can be told. */
+export function scriptOf(definition: Definition): string | undefined {
+  const { command, args } = unwrapped(definition);
+  return /^file (.*)/s.exec(startedBy(nameOf(command), args, definition.cwd) ?? "")?.[1];
+}
+
+function startedBy(name: string, args: readonly string[], cwd = ""): string | undefined {
   const values = Object.hasOwn(INTERPRETERS, name) ? INTERPRETERS[name]! : undefined;
   if (!values) return undefined;
   const module = name === "python" ? args.indexOf("-m") : -1;

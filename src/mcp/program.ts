@@ -1,5 +1,6 @@
 import { delimiter, isAbsolute, join } from "node:path";
 import type { ResolvedServer } from "../config/expand.ts";
+import { scriptOf } from "../config/program.ts";
 import { childEnvironment } from "./process.ts";
 
 /** Endings of files that an interpreter is given to run. */
@@ -17,22 +18,31 @@ export async function missingProgram(server: ResolvedServer, context: ProgramCon
   if (command === undefined) return undefined;
   const cwd = server.cwd ? join(isAbsolute(server.cwd) ? "" : context.cwd, server.cwd) : context.cwd;
   if (!(await info(cwd))?.isDirectory) return `there is no folder ${cwd}`;
-  if (!await isProgram(command, { cwd, env: childEnvironment(context.env, server.env) })) {
-    return `there is no program "${command}"`;
-  }
-  for (const arg of args) {
-    if (isAbsolute(arg) && SCRIPT.test(arg) && !await info(arg)) return `there is no file ${arg}`;
+  const found = await programFiles(command, { cwd, env: childEnvironment(context.env, server.env) });
+  if (found.length === 0) return `there is no program "${command}"`;
+  if (!found.some(isExecutable)) return `"${command}" is not executable`;
+  // Where no folder is named it is the session's, which another session does not share.
+  const script = server.cwd === undefined ? undefined : scriptOf({ command, args, cwd });
+  for (const file of new Set([...args, ...script === undefined ? [] : [script]])) {
+    if (isAbsolute(file) && SCRIPT.test(file) && !await info(file)) return `there is no file ${file}`;
   }
   return undefined;
 }
 
-async function isProgram(command: string, { cwd, env }: ProgramContext): Promise<boolean> {
-  if (/[\\/]/.test(command)) return (await info(isAbsolute(command) ? command : join(cwd, command)))?.isFile === true;
+/** The files that a command may mean: its own path, or those of its name on the path. */
+async function programFiles(command: string, { cwd, env }: ProgramContext): Promise<Deno.FileInfo[]> {
   const endings = Deno.build.os === "windows" ? (env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";") : [""];
-  for (const folder of (env.PATH ?? "").split(delimiter)) {
-    for (const ending of endings) if ((await info(join(folder || cwd, command + ending)))?.isFile) return true;
-  }
-  return false;
+  const paths = /[\\/]/.test(command)
+    ? [isAbsolute(command) ? command : join(cwd, command)]
+    : (env.PATH ?? "").split(delimiter).flatMap((folder) =>
+      endings.map((ending) => join(folder || cwd, command + ending))
+    );
+  const found = await Promise.all(paths.map(info));
+  return found.filter((file) => file !== undefined && file.isFile) as Deno.FileInfo[];
+}
+
+function isExecutable({ mode }: Deno.FileInfo): boolean {
+  return typeof mode !== "number" || Deno.build.os === "windows" || (mode & 0o111) !== 0;
 }
 
 async function info(path: string): Promise<Deno.FileInfo | undefined> {

@@ -203,6 +203,48 @@ Deno.test("status tells how it is now: a variable that was set, a program that w
   assert.match((await home.run(["status"])).stdout, /own +(running|failing)/);
 });
 
+Deno.test("a script in the folder of its server and a program that may not be executed are told, until they are mended", async () => {
+  const { command, args } = testServer("shop");
+  const flags = args.slice(0, -1);
+  await using home = await createTestHome((dir) => ({
+    servers: {
+      rel: { command, args: [...flags, "shop.ts"], cwd: `${dir}/shop` },
+      bin: { command: `${dir}/shop/start` },
+    },
+  }));
+  const folder = `${home.dir}/shop`;
+  const [script, program] = [`${folder}/shop.ts`, `${folder}/start`];
+  await Deno.mkdir(folder);
+  for (const name of ["shop.ts", "wire.ts"]) {
+    await Deno.copyFile(new URL(`../servers/${name}`, import.meta.url), `${folder}/${name}`);
+  }
+  await Deno.writeTextFile(program, `#!/bin/sh\nexec ${command} ${flags.join(" ")} ${script}\n`);
+  await Deno.chmod(program, 0o755);
+  const status = async () => {
+    const { servers } = JSON.parse((await home.run(["status", "--json"])).stdout);
+    return servers.map(({ state, error }: { state: string; error: string | null }) => [state, error]);
+  };
+  const use = async () => {
+    await using client = await connectClient(home);
+    for (const server of ["rel", "bin"]) await client.use(`${server}:list_orders`, { customer: "a" });
+  };
+  await use();
+  const ready = [["known", null], ["known", null]];
+  await until("both are known and stopped", async () => JSON.stringify(await status()) === JSON.stringify(ready));
+  await Deno.rename(script, `${folder}/moved.ts`);
+  await Deno.chmod(program, 0o644);
+  const broken = [
+    ["known", `Cannot start server "rel": there is no file ${script}`],
+    ["known", `Cannot start server "bin": "${program}" is not executable`],
+  ];
+  assert.deepEqual(await status(), broken);
+  await use();
+  assert.deepEqual((await status()).map(([, error]: string[]) => error), broken.map(([, error]) => error));
+  await Deno.rename(`${folder}/moved.ts`, script);
+  await Deno.chmod(program, 0o755);
+  await until("both are ready again", async () => JSON.stringify(await status()) === JSON.stringify(ready));
+});
+
 Deno.test("an argument that is only spelt otherwise is a mistake, and nothing is sent", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
