@@ -1,6 +1,6 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { Effect, Output } from "../model/tool.ts";
+import { type Effect, type Output, splitToolId } from "../model/tool.ts";
 import { callKey } from "./code_call.ts";
 import type { CallAnswer, Happening } from "./event.ts";
 import type { createGate } from "./_gate.ts";
@@ -11,6 +11,9 @@ import { createReplay } from "./_replay.ts";
 import type { CallFromCode, CallFromCodeOptions, RunPorts, TaskResult } from "./run_port.ts";
 import type { RunState } from "./run_state.ts";
 import type { CodeTask, ToolTask } from "./task.ts";
+
+/** A server that runs takes a call within less than this. */
+export const LEAST_START_MS = 2;
 
 export interface CodeCallsOptions {
   readonly node: Node;
@@ -33,6 +36,8 @@ export interface CodeCalls {
   stop(): void;
   /** What became of the task, once its code has ended. */
   settled(result: TaskResult): Promise<TaskResult>;
+  /** Milliseconds in which the code waited for servers to start. */
+  starts(): Readonly<Record<string, number>>;
 }
 
 interface Made {
@@ -49,6 +54,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
   const before = state.tasks.get(node.id)?.calls;
   const replay = createReplay(before?.values() ?? [], { onDiverged, ...patienceMs !== undefined && { patienceMs } });
   const open = new Set<Promise<unknown>>();
+  const waits: Wait[] = [];
   let last = Math.max(0, ...before?.keys() ?? []);
   let acting = 0;
   let asking: Promise<unknown> = Promise.resolve();
@@ -84,11 +90,14 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     if (isStopping) return await silence(how);
     const made: Made = { number: known?.call ?? ++last, key, asked, args, how };
     let tool: ToolTask;
+    const from = performance.now();
     try {
       tool = await ports.toolFor(task, asked, args);
     } catch (error) {
       return refuse(made, messageOf(error));
     }
+    // A server whose tools are not known yet is started to learn them.
+    waited(tool, from);
     const effect = ports.effectOf(tool);
     let approval: string | undefined;
     if (state.options.pause === "effects" || ports.isGuarded(tool)) {
@@ -107,6 +116,11 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     }
     if (isStopping || controller.signal.aborted) return await silence(how);
     return await perform(made, tool, { effect, approval });
+  }
+
+  function waited({ tool }: ToolTask, from: number): void {
+    const to = performance.now();
+    if (to - from >= LEAST_START_MS) waits.push({ server: splitToolId(tool).server ?? "", from, to });
   }
 
   /** What did not go out is heard again, too. */
@@ -139,7 +153,12 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
       if (effect !== "read") await written;
       // What acts comes to its end, whatever becomes of the code that asked for it.
       const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
-      const result = await ports.callTool(tool, args, { signal, isFromCode: true, onSent: () => isSent = true });
+      const from = performance.now();
+      const onSent = () => {
+        if (!isSent) waited(tool, from);
+        isSent = true;
+      };
+      const result = await ports.callTool(tool, args, { signal, isFromCode: true, onSent });
       if (result.ok) return answer(number, result.bytes, { kind: "output", output: result.output });
       if (result.kind === "question") {
         void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
@@ -173,6 +192,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
       return made;
     },
     stop,
+    starts: () => apart(waits),
     async settled(result) {
       const wasStopped = isStopping;
       isStopping = true;
@@ -192,6 +212,24 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     const error = `its code ran again and did not call ${missing.tool}, as it had done before`;
     return { ok: false, kind: "in_doubt", error };
   }
+}
+
+interface Wait {
+  readonly server: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Waiting times by server. Of servers that were waited for at the same time the first has it all: it passed once. */
+function apart(waits: readonly Wait[]): Record<string, number> {
+  const times: Record<string, number> = {};
+  let until = 0;
+  for (const { server, from, to } of waits.toSorted((a, b) => a.from - b.from)) {
+    const ms = to - Math.max(from, until);
+    if (ms > 0) times[server] = (times[server] ?? 0) + ms;
+    until = Math.max(until, to);
+  }
+  return times;
 }
 
 interface Allowed {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../model/json.ts";
-import type { CodeCalls } from "./_code_calls.ts";
+import { type CodeCalls, LEAST_START_MS } from "./_code_calls.ts";
+import type { Times } from "./event.ts";
 import type { TaskResult } from "./run_port.ts";
 import type { Task } from "./task.ts";
 
@@ -8,6 +9,18 @@ export type StopKind = "abort" | "timeout" | "hold" | "leave";
 /** Whether what acts on the world may come to its end. */
 export function isGentle(kind: StopKind): boolean {
   return kind === "hold" || kind === "leave";
+}
+
+const tenths = (ms: number) => Math.round(ms * 10) / 10;
+
+/** The times of an attempt, as the journal has them. */
+export function timesOf({ ms, startMs, flight }: Ended): Times {
+  const starts = Object.entries(flight.calls?.starts() ?? {}).map(([server, waited]) => [server, tenths(waited)]);
+  return {
+    ms: tenths(ms),
+    ...startMs >= LEAST_START_MS && { start_ms: tenths(startMs) },
+    ...starts.length > 0 && { starts: Object.fromEntries(starts) },
+  };
 }
 
 export function timeOf({ timeout_ms }: Task): { timeoutMs?: number } {

@@ -109,6 +109,15 @@ export type CallAnswer =
   /** It was given up before it happened: the code will make it again. */
   | { readonly kind: "none" };
 
+/** How long an attempt took. */
+export interface Times {
+  readonly ms: number;
+  /** Milliseconds of `ms` that passed before the call went out, while its server started. */
+  readonly start_ms?: number;
+  /** Milliseconds of `ms` in which the calls of its code waited for servers to start, by server. */
+  readonly starts?: Readonly<Record<string, number>>;
+}
+
 /** Everything that happens to a run. This is what the journal keeps, and what whoever watches a run sees. */
 export type Happening =
   | { readonly kind: "planned"; readonly tasks: readonly Task[]; readonly options?: RunOptions }
@@ -122,24 +131,19 @@ export type Happening =
     /** The approval that this uses up. */
     readonly approval?: string;
   }
-  | {
+  | Times & {
     readonly kind: "done";
     readonly task: string;
     readonly attempt: number;
-    readonly ms: number;
-    /** Milliseconds of `ms` that passed before the call went out, while its server started. */
-    readonly start_ms?: number;
     readonly bytes: number;
     readonly output: Output;
     /** What code leaves for the rest of the run. */
     readonly state?: JsonObject;
   }
-  | {
+  | Times & {
     readonly kind: "failed";
     readonly task: string;
     readonly attempt: number;
-    readonly ms: number;
-    readonly start_ms?: number;
     readonly error: string;
     /** `again`: this attempt only; another one follows. */
     readonly status: "error" | "failed_safe" | "again";

@@ -2,7 +2,7 @@ import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { createEventStream } from "./_event_stream.ts";
 import { createCodeCalls } from "./_code_calls.ts";
-import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf } from "./_flight.ts";
+import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf, timesOf } from "./_flight.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
 import { dependenciesOf, fillIn, interruptedArguments, sentArguments } from "./_inputs.ts";
 import { createGate, type GateWord } from "./_gate.ts";
@@ -18,10 +18,6 @@ import type { CodeTask, Plan } from "./task.ts";
 const ABORTED = "the run was aborted";
 const RETRIES = 3;
 const RETRY_AFTER_MS = 1_000;
-/** A server that runs takes a call within less than this. */
-const LEAST_START_MS = 2;
-
-const tenths = (ms: number) => Math.round(ms * 10) / 10;
 
 /** Runs the tasks of a plan, each as soon as it can, from where its journal stands. */
 export function startRun({ fold, plan, writer, ports, caps, now = Date.now, patienceMs }: RunInput): Run {
@@ -179,10 +175,11 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     return await calls.settled(await ports.runCode(task, { deps, context }, how));
   }
 
-  function end(node: Node, { attempt, ms, startMs, result, flight, input }: Ended): void {
+  function end(node: Node, ended: Ended): void {
+    const { attempt, result, flight, input } = ended;
     const { id, task, effect } = node;
     const about = { task: id, attempt };
-    const took = { ms: tenths(ms), ...startMs >= LEAST_START_MS && { start_ms: tenths(startMs) } };
+    const took = timesOf(ended);
     if (result.ok) {
       const { output, bytes, state: left } = result;
       void emit({ kind: "done", ...about, ...took, bytes, output, ...left && { state: left } });

@@ -15,6 +15,8 @@ export interface TaskState {
   readonly ms: number;
   /** Milliseconds of `ms` in which its server started. */
   readonly startMs?: number;
+  /** The same for the servers that its code called. */
+  readonly starts?: Readonly<Record<string, number>>;
   readonly bytes: number;
   readonly effectful?: boolean;
   /** The arguments of a call that acts on the world, as they went out; kept until it has an end. */

@@ -120,6 +120,7 @@ function reduce(state: Mutable, event: RunEvent): void {
       settle(event.task, "success", {
         ms: event.ms,
         startMs: event.start_ms,
+        starts: event.starts,
         bytes: event.bytes,
         output: event.output,
         error: undefined,
@@ -136,6 +137,7 @@ function reduce(state: Mutable, event: RunEvent): void {
         settle(event.task, event.status, {
           ms: event.ms,
           startMs: event.start_ms,
+          starts: event.starts,
           error: event.error,
           calls: acted(state, event.task),
         });
@@ -256,6 +258,7 @@ function reset(state: Mutable, id: string): void {
     base: attempt,
     ms: 0,
     startMs: undefined,
+    starts: undefined,
     bytes: 0,
     error: undefined,
     skippedBy: undefined,

@@ -177,14 +177,17 @@ export function statsOf(state: RunState): RunStats {
   let sum = 0;
   for (const task of plan) {
     const { id, depends_on } = task;
-    const { ms = 0, startMs = 0 } = tasks.get(id) ?? {};
+    const { ms = 0, startMs = 0, starts: inCode = {} } = tasks.get(id) ?? {};
     // Tasks that wait for one server to start wait at the same time; one by one, the first alone would.
-    const server = task.type === "tool" ? splitToolId(task.tool).server ?? "" : "";
-    starts.set(server, Math.max(starts.get(server) ?? 0, startMs));
+    const waits = task.type === "tool" ? { [splitToolId(task.tool).server ?? ""]: startMs } : inCode;
+    for (const [server, waited] of Object.entries(waits)) {
+      starts.set(server, Math.max(starts.get(server) ?? 0, waited));
+      sum -= waited;
+    }
     const end = ms + depends_on.reduce((most, need) => Math.max(most, finish.get(need) ?? 0), 0);
     finish.set(id, end);
     longest = Math.max(longest, end);
-    sum += ms - startMs;
+    sum += ms;
   }
   for (const startMs of starts.values()) sum += startMs;
   return {

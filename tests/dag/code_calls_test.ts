@@ -516,3 +516,24 @@ Deno.test("what an older version wrote down as a failure, and may have happened,
   ]);
   assert.deepEqual([inside.tasks.get("c")?.status, inside.tasks.get("c")?.doubt], ["in_doubt", 1]);
 });
+
+Deno.test("time in which code waited for several servers at once counts once, and none for one that runs", async () => {
+  const startMs: Record<string, number> = { slow: 120, late: 60, up: 0 };
+  const ports = {
+    ...running(async (call) => {
+      await Promise.all(["slow:a", "late:a", "slow:b"].map((tool) => call(tool)));
+      for (let i = 0; i < 50; i++) await call("up:a");
+      return null;
+    }),
+    callTool: async ({ tool }, _args, { onSent }) => {
+      const ms = startMs[tool.split(":")[0]!]!;
+      if (ms > 0) await sleep(ms);
+      onSent();
+      return value(null);
+    },
+  } satisfies Partial<RunPorts>;
+  const { ms, starts } = (await tell(TASK, { ports }).settled()).tasks.get("code")!;
+  const { slow = 0, late = 0, up = 0 } = starts!;
+  // A machine that is busy may hold up a call to a server that runs.
+  assert.ok(slow > 100 && slow + late + up <= ms && late < 30 && up < 100, JSON.stringify({ ms, starts }));
+});

@@ -399,6 +399,10 @@ const capabilities = {
   },
 };
 
+// A server that takes its time to start.
+const startMs = Number(Deno.args.find((arg) => arg.startsWith("--start-ms="))?.slice(11) ?? 0);
+if (startMs > 0) await new Promise((resolve) => setTimeout(resolve, startMs));
+
 await serve({
   ...isModern
     ? {
