@@ -24,7 +24,7 @@ The answer has pending: {reason, for, task, call, choices}. for "agent": you dec
   continue goes on; abort ends the run; inject {tasks} adds; replace {tasks} and remove {ids} change tasks that have not begun; replan {requirement} proposes tasks and adds none.
   in_doubt: find out whether the call happened, then resolve {"task", "outcome": "done"|"retry"|"skip", "value"?}.
 for "human": only the user can decide, in the client's dialogue or at a terminal (agentcards approve ID, agentcards runs resume ID); then continue.
-resume_workflow {"action": "status"} lists this session's runs and this folder's unfinished ones.`,
+resume_workflow {"action": "status"} lists this session's runs and those of this folder that are unfinished or failed.`,
 };
 
 export const HELP_TOPICS: readonly string[] = Object.keys(PAGES);

@@ -164,6 +164,7 @@ export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptio
 
   return {
     launch,
+    remember,
     requireOpen,
     /** Keeps a session open while something that may need it is prepared. */
     async reserve<T>(session: Session, work: () => Promise<T>): Promise<T> {

@@ -120,6 +120,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
       if (!asked) return live.launch(id, { session, fold, plan, writer, book, written });
       await written.finally(writer.close);
+      live.remember(session, id);
       return { id, state: fold.state };
     });
     return "watch" in started ? await started.watch(decider) : started;

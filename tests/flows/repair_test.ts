@@ -1,6 +1,6 @@
 // A run that failed, was aborted or ran out of time goes on from what succeeded; tasks can be taken out and replaced.
 import assert from "node:assert/strict";
-import { connectClient, textOf } from "../fixtures/client.ts";
+import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
 import { crash, linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
 
@@ -213,15 +213,18 @@ Deno.test("each effect inside code is a pause of its own, shown with its argumen
   assert.deepEqual([answer.status, answer.results.c, (await linesOf(file)).length], ["completed", "all", 6]);
 });
 
+/** What `status` without an id tells. */
+async function list(client: RawClient) {
+  return JSON.parse(textOf(await client.call("resume_workflow", { action: "status" }))) as {
+    runs: { workflow_id: string; status: string; waits?: string; session?: string }[];
+    next: string;
+  };
+}
+
 Deno.test("status without an id lists this session's runs and this folder's unfinished ones", async () => {
   await using home = await createTestHome(CONFIG);
-  const list = async (client: Awaited<ReturnType<typeof connectClient>>) =>
-    JSON.parse(textOf(await client.call("resume_workflow", { action: "status" }))) as {
-      runs: { workflow_id: string; status: string; waits?: string; session?: string }[];
-      next: string;
-    };
   await using first = await connectClient(home);
-  assert.match((await list(first)).next, /has run no workflow/);
+  assert.match((await list(first)).next, /^No run of this session is known; in this folder none is unfinished/);
   const done = await run(first, [task("a", "kit:echo", { text: "a" })]);
   const waits = await run(
     first,
@@ -249,6 +252,30 @@ Deno.test("status without an id lists this session's runs and this folder's unfi
     await refused(first.call("resume_workflow", { action: "continue" })),
     /workflow_id is missing: which run is it to continue\?/,
   );
+});
+
+Deno.test("status without an id lists a call that waits for a human as this session's, and what an earlier engine ran", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const asked = JSON.parse(textOf(await client.use("kit:ask")));
+  assert.deepEqual([asked.status, asked.pending.reason], ["paused", "question"]);
+  const good = await run(client, [task("a", "kit:echo", { text: "a" })]);
+  const bad = await run(client, [task("a", "kit:fail")]);
+  const half = await run(client, [task("a", "kit:echo", { text: "a" }), task("b", "kit:fail")]);
+  const told = async (by: RawClient) =>
+    (await list(by)).runs.map(({ workflow_id, status, session }) => [workflow_id, status, session]);
+  const [partial, failed] = [[half.workflow_id, "partial"], [bad.workflow_id, "failed"]] as const;
+  const [completed, paused] = [[good.workflow_id, "completed"], [asked.workflow_id, "paused"]] as const;
+  assert.deepEqual(await told(client), [partial, failed, completed, paused].map((run) => [...run, undefined]));
+  await using other = await connectClient(home);
+  assert.deepEqual(await told(other), [paused, partial, failed].map((run) => [...run, "another"]), "to go on with");
+
+  assert.equal((await home.run(["engine", "stop"])).code, 0);
+  const unknown = "not known, an earlier engine ran it";
+  assert.deepEqual(await told(client), [paused, partial, failed, completed].map((run) => [...run, unknown]));
+  const next = await run(client, [task("a", "kit:echo", { text: "b" })]);
+  const [own, ...more] = await told(client);
+  assert.deepEqual([own, more.length], [[next.workflow_id, "completed", undefined], 4]);
 });
 
 Deno.test("what was repaired is in the journal: a crash right after it loses nothing of it", async () => {
