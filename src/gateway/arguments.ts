@@ -1,7 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { referencesIn } from "../dag/references.ts";
 import { isObject, jsonDepth, type JsonObject } from "../model/json.ts";
-import { meant } from "../model/coerce.ts";
 import { signature } from "../model/signature.ts";
 import { cut, oneLine } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
@@ -22,24 +21,6 @@ const MAX_UNFOLDED = 20_000;
 const NOT_CHECKED = new Set(["pattern", "patternProperties", "format", "uniqueItems", "$schema", "$id", "$async"]);
 
 const encoder = new TextEncoder();
-
-/** Arguments with texts read as the JSON they hold, where a tool's schema wants something else than a text. */
-export function meantArguments<T extends Record<string, unknown>>(
-  { inputSchema }: Pick<Tool, "inputSchema">,
-  args: T,
-): T {
-  const { properties } = inputSchema;
-  if (!isObject(properties)) return args;
-  const changed: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(args)) {
-    const schema = typeof value === "string" && Object.hasOwn(properties, name) ? properties[name] : undefined;
-    const wanted = isObject(schema) && typeof schema.type === "string"
-      ? meant(value as string, schema.type)
-      : undefined;
-    if (wanted) changed[name] = wanted.value;
-  }
-  return Object.keys(changed).length === 0 ? args : { ...args, ...changed };
-}
 
 /** The mistake in an argument whose name differs from a declared one in spelling only; schemas often allow any name. */
 export function misspelt(

@@ -2,10 +2,11 @@ import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
+import { readBySchema } from "../model/meaning.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult, unstored } from "./answer.ts";
-import { argumentCheck, meantArguments, misspelt, signatureNote } from "./arguments.ts";
+import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { approve, type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
@@ -52,7 +53,7 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   const address = resolveKnown(session, call.tool) ?? await resolveTool(session, call.tool);
   const id = toolId(address.server, address.name);
   const tool = session.inMemory(address.server, address.name);
-  const given = tool ? meantArguments(tool, call.arguments) : call.arguments;
+  const given = tool ? readBySchema(call.arguments, tool.inputSchema) : call.arguments;
   const mistake = tool && misspelt(tool, given);
   if (mistake) {
     throw new AgentCardsError("INPUT_INVALID", `${id} was not called: ${mistake}`, { hint: signatureNote(tool) });

@@ -2,12 +2,13 @@ import { plan } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { inOneLine } from "../model/errors.ts";
 import { meant } from "../model/coerce.ts";
+import { readBySchema } from "../model/meaning.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
-import { argumentCheck, meantArguments, misspelt, signatureNote } from "./arguments.ts";
+import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { denied, resolveTool } from "./execute.ts";
 import type { Session } from "./session.ts";
 
@@ -105,6 +106,6 @@ function withFullName(task: unknown, book: ToolBook): unknown {
   const found = book.find(task.tool);
   if (!("id" in found)) return task;
   const given = typeof task.arguments === "string" ? meant(task.arguments, "object")?.value : task.arguments;
-  const meaning = found.tool && isObject(given) && { arguments: meantArguments(found.tool, given) };
+  const meaning = found.tool && isObject(given) && { arguments: readBySchema(given, found.tool.inputSchema) };
   return { ...task, tool: found.id, ...meaning };
 }

@@ -13,6 +13,7 @@ const WANTED: Readonly<Record<string, (value: unknown) => boolean>> = {
   int: Number.isInteger,
   integer: Number.isInteger,
   boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
 };
 const LONGEST = 4 * 1_048_576;
 

@@ -38,7 +38,7 @@ export function schemaType(schema: JsonObject, depth: number): Type {
 
   function read(value: unknown, left: number): Type {
     if (budget-- <= 0 || !isObject(value) || left < 0) return UNKNOWN;
-    if (typeof value.$ref === "string") return read(resolve(value.$ref, schema), left - 1);
+    if (typeof value.$ref === "string") return read(schemaAt(value.$ref, schema), left - 1);
     if (Array.isArray(value.enum)) return { kind: "literals", values: value.enum };
     if ("const" in value) return { kind: "literals", values: [value.const] };
     const either = [value.anyOf, value.oneOf].find(Array.isArray) as unknown[] | undefined;
@@ -103,7 +103,7 @@ function join(kind: "union" | "intersection", members: readonly Type[]): Type {
 }
 
 /** What `#/$defs/thing` points to; references to other documents are not followed. */
-function resolve(reference: string, root: JsonObject): unknown {
+export function schemaAt(reference: string, root: JsonObject): unknown {
   if (!reference.startsWith("#/")) return undefined;
   let at: unknown = root;
   for (const step of reference.slice(2).split("/")) {

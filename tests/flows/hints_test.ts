@@ -49,6 +49,34 @@ Deno.test("JSON given as text and numbers given as text are read as what was mea
   assert.match(textOf(await client.call("search_tools", { query: "add numbers", limit: "1" })), /kit:add/);
 });
 
+Deno.test("JSON given as text is read for optional parameters and inside others too, by a call and in a workflow", async () => {
+  const optional = (schema: object) => ({ anyOf: [schema, { type: "null" }] });
+  const tool = {
+    name: "mirror",
+    description: "Gives its arguments back",
+    inputSchema: {
+      type: "object",
+      properties: {
+        names: optional({ type: "array", items: { type: "string" } }),
+        count: optional({ type: "integer" }),
+        opts: { type: ["object", "null"] },
+        nodes: { type: "array", items: { $ref: "#/$defs/Node" } },
+        text: optional({ type: "string" }),
+      },
+      $defs: { Node: { type: "object", properties: { tags: { type: "array" } }, required: ["tags"] } },
+    },
+  };
+  await using home = await createTestHome((dir) => ({ servers: { odd: testServer("listed", `${dir}/list.json`) } }));
+  await Deno.writeTextFile(`${home.dir}/list.json`, JSON.stringify([tool]));
+  await using client = await connectClient(home);
+  await client.use("odd:mirror");
+  const given = { names: '["x"]', count: "3", opts: '{"a": 1}', nodes: '[{"tags": "[1]"}]', text: "[1]" };
+  const meant = { names: ["x"], count: 3, opts: { a: 1 }, nodes: [{ tags: [1] }], text: "[1]" };
+  assert.deepEqual(JSON.parse(textOf(await client.use("odd:mirror", given))), meant);
+  const flow = await run(client, [task("a", "odd:mirror", given)]);
+  assert.deepEqual([flow.status, flow.results.a], ["completed", meant]);
+});
+
 Deno.test("a task of a wrong form is answered with the keys of a task and an example of the right form", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);

@@ -1,4 +1,5 @@
-// A server whose tools are whatever a file says, read anew each time; calling any of them announces a change.
+// A server whose tools are whatever a file says, read anew each time; calling any of them announces a change. One that is
+// called mirror gives its arguments back.
 import { discover, initialize, serve, text, wire } from "./wire.ts";
 
 const [file] = Deno.args;
@@ -8,8 +9,8 @@ await serve({
   "server/discover": () => discover(),
   initialize: (params) => initialize(params),
   "tools/list": () => ({ tools: tools() }),
-  "tools/call": () => {
+  "tools/call": ({ name, arguments: given }) => {
     wire.send({ method: "notifications/tools/list_changed" });
-    return text("done", { resultType: "complete" });
+    return text(name === "mirror" ? JSON.stringify(given) : "done", { resultType: "complete" });
   },
 });
