@@ -139,6 +139,8 @@ export type Happening =
     readonly output: Output;
     /** What code leaves for the rest of the run. */
     readonly state?: JsonObject;
+    /** What the author of its code should know. */
+    readonly note?: string;
   }
   | Times & {
     readonly kind: "failed";

@@ -181,8 +181,8 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     const about = { task: id, attempt };
     const took = timesOf(ended);
     if (result.ok) {
-      const { output, bytes, state: left } = result;
-      void emit({ kind: "done", ...about, ...took, bytes, output, ...left && { state: left } });
+      const { output, bytes, state: left, note } = result;
+      void emit({ kind: "done", ...about, ...took, bytes, output, ...left && { state: left }, ...note && { note } });
       return becomeReady(settle(node));
     }
     const failed = (status: "error" | "failed_safe" | "again") => {

@@ -10,7 +10,14 @@ import type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
 
 /** How one try of a task ended. Failures are data: nothing here throws. */
 export type TaskResult =
-  | { readonly ok: true; readonly output: Output; readonly bytes: number; readonly state?: JsonObject }
+  | {
+    readonly ok: true;
+    readonly output: Output;
+    readonly bytes: number;
+    readonly state?: JsonObject;
+    /** What the author of its code should know. */
+    readonly note?: string;
+  }
   | {
     readonly ok: false;
     readonly error: string;

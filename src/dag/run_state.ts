@@ -23,6 +23,7 @@ export interface TaskState {
   readonly sent?: JsonObject;
   readonly output?: Output;
   readonly error?: string;
+  readonly note?: string;
   /** The calls of its code so far, by number; kept until the task has succeeded, or failed without having acted. */
   readonly calls?: ReadonlyMap<number, CodeCall>;
   readonly isCode?: boolean;

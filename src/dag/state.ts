@@ -123,6 +123,7 @@ function reduce(state: Mutable, event: RunEvent): void {
         starts: event.starts,
         bytes: event.bytes,
         output: event.output,
+        note: event.note,
         error: undefined,
         sent: undefined,
       });

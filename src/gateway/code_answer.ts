@@ -6,7 +6,7 @@ import { signature } from "../model/signature.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
 import { howToRead, shape } from "./answer.ts";
-import { explained } from "./code_hints.ts";
+import { explained, NOTHING_RETURNED } from "./code_hints.ts";
 import { type Returned, returned } from "./code_state.ts";
 import { newHandle } from "./results.ts";
 import type { Session } from "./session.ts";
@@ -16,7 +16,6 @@ const SHOWN_LOGS = 50;
 const SHOWN_OF_A_LOG = 500;
 
 export interface AnswerOptions {
-  readonly code: string;
   /** The tools that the code was written for. */
   readonly chosen: readonly Tool[];
   readonly isCached: boolean;
@@ -26,13 +25,11 @@ export interface AnswerOptions {
   readonly problems: readonly TypeProblem[];
 }
 
-const NOTHING_RETURNED = "The code returned nothing: end it with `return VALUE`.";
-
 /** What comes back of code: its value, within what an agent can read, and what it printed. */
 export async function codeAnswer(
   { result, logs, metrics }: CageOutcome,
   session: Session,
-  { code, chosen, isCached, acted, problems }: AnswerOptions,
+  { chosen, isCached, acted, problems }: AnswerOptions,
 ) {
   const given = result.ok ? returned(result.value as Json) : undefined;
   const shown = logs.slice(-SHOWN_LOGS).map(({ level, text }) => `${level}: ${cut(text, SHOWN_OF_A_LOG)}`);
@@ -40,7 +37,7 @@ export async function codeAnswer(
     ...result.ok
       ? { result: await readable(given!.result, session, textIn(result, given!)) }
       : { error: explained(result.error, session) },
-    ...result.ok && given!.result === null && !/\breturn\b/.test(code) && { hint: NOTHING_RETURNED },
+    ...result.ok && result.isNothing && { hint: NOTHING_RETURNED },
     ...!result.ok && acted !== "" && { acted },
     ...problems.length > 0 && { diagnostics: problems },
     ...given?.state && { state: await readable(given.state, session) },

@@ -18,6 +18,8 @@ export function unfenced(code: string): string {
   return FENCED.exec(code)?.[1] ?? code;
 }
 
+export const NOTHING_RETURNED = "The code returned nothing: end it with `return VALUE`.";
+
 const SHOWN_SERVERS = 30;
 const NO_ACCESS =
   "Code in the sandbox has no network, no files and no environment. Call a tool of a server instead, or pass data in by context.";

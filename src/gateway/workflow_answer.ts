@@ -135,8 +135,15 @@ const shortened = ({ shape, preview }: { shape: string; preview: string }) => ({
   preview: cut(preview, SHOWN_OF_A_HANDLE),
 });
 
-function lineOf({ id, status, ms, bytes, error }: TaskState, errorLength: number): JsonObject {
-  return { id, status, ms: Math.round(ms), bytes, error: error === undefined ? null : oneLine(error, errorLength) };
+function lineOf({ id, status, ms, bytes, error, note }: TaskState, errorLength: number): JsonObject {
+  const line = {
+    id,
+    status,
+    ms: Math.round(ms),
+    bytes,
+    error: error === undefined ? null : oneLine(error, errorLength),
+  };
+  return note === undefined ? line : { ...line, note };
 }
 
 /** What the run waits for, in the words of the tools that can decide it. */

@@ -4,7 +4,7 @@ import type { Json } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut } from "../model/text.ts";
 import { readStored, runCode } from "./code.ts";
-import { explained, typeProblems, unfenced } from "./code_hints.ts";
+import { explained, NOTHING_RETURNED, typeProblems, unfenced } from "./code_hints.ts";
 import type { CodeRoom } from "./code_room.ts";
 import { chosenTools } from "./code_types.ts";
 import { MAX_STATE, returned } from "./code_state.ts";
@@ -38,7 +38,8 @@ export function codePort(session: Session, { sandbox, types }: CodeServices): Ru
       if (JSON.stringify(state ?? null).length > MAX_STATE) {
         return { ok: false, kind: "failed", error: `LimitError: the state is longer than ${MAX_STATE} characters` };
       }
-      return { ok: true, output: { kind: "value", value }, bytes: result.bytes, ...state && { state } };
+      const note = result.isNothing && { note: NOTHING_RETURNED };
+      return { ok: true, output: { kind: "value", value }, bytes: result.bytes, ...state && { state }, ...note };
     }
     const { type, message, line, hint } = explained(result.error, session);
     const where = line === undefined ? "" : ` in line ${line}`;

@@ -2,7 +2,7 @@ import { AgentCardsError, inOneLine } from "../model/errors.ts";
 import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
 import { createClock } from "./clock.ts";
 import { type CageProcess, type CageProcessOptions, startProcess } from "./cage_process.ts";
-import { type CodeFailure, createFrameReader, type Frame } from "./frame.ts";
+import { type CodeFailure, type CodeValue, createFrameReader, type Frame } from "./frame.ts";
 import { type CageLimits, MAX_FRAME } from "./limits.ts";
 import { watchUsage } from "./usage.ts";
 
@@ -39,10 +39,7 @@ export interface CodeLog {
 }
 
 export interface CageOutcome {
-  readonly result: { readonly ok: true; readonly value: unknown; readonly bytes: number; readonly json: string } | {
-    readonly ok: false;
-    readonly error: CodeFailure;
-  };
+  readonly result: CodeValue & { readonly ok: true } | { readonly ok: false; readonly error: CodeFailure };
   readonly logs: readonly CodeLog[];
   readonly metrics: {
     readonly ms: number;
@@ -183,8 +180,10 @@ export async function runInProcess(process: CageProcess, job: Job): Promise<Cage
         }
         line.push(frame);
         return next();
-      case "value":
-        return over.resolve({ ok: true, value: frame.value, bytes: frame.bytes, json: frame.json });
+      case "value": {
+        const { kind: _, ...value } = frame;
+        return over.resolve({ ok: true, ...value });
+      }
       case "error":
         return over.resolve({ ok: false, error: frame.error });
       case "broken":

@@ -16,6 +16,15 @@ export interface CodeFailure {
   readonly column?: number;
 }
 
+/** What code returned. */
+export interface CodeValue {
+  readonly value: unknown;
+  readonly bytes: number;
+  readonly json: string;
+  /** True where it was nothing that JSON has: the value is null then. */
+  readonly isNothing?: boolean;
+}
+
 /** What a cage says, after everything about it was checked. */
 export type Frame =
   | { readonly kind: "log"; readonly level: string; readonly text: string }
@@ -27,7 +36,7 @@ export type Frame =
     readonly value: unknown;
     readonly bytes: number;
   }
-  | { readonly kind: "value"; readonly value: unknown; readonly bytes: number; readonly json: string }
+  | CodeValue & { readonly kind: "value" }
   | { readonly kind: "error"; readonly error: CodeFailure }
   /** Something that is no frame of the runner: the code wrote to stdout by itself. */
   | { readonly kind: "noise" }
@@ -110,7 +119,8 @@ export function createFrameReader(nonce: string, limits: Pick<CageLimits, "value
     }
     if (t === "value") {
       isOver = true;
-      return { kind: "value", value, bytes: json.length, json: before + piece };
+      const isNothing = frame.none === true && value === null;
+      return { kind: "value", value, bytes: json.length, json: before + piece, ...isNothing && { isNothing } };
     }
     return { kind: "ask", method: t, id: id as number, what: what as string, value, bytes: json.length };
   };

@@ -96,9 +96,11 @@ function send(frame: Record<string, unknown>): void {
 
 /** A value of any size, as JSON in parts, each a frame of its own. */
 function sendValue(frame: Record<string, unknown>, value: unknown): void {
-  const json = stringify(value) ?? "null";
+  const written: string | undefined = stringify(value);
+  const json = written ?? "null";
   for (let at = 0; json.length - at > PART; at += PART) send({ ...frame, part: json.slice(at, at + PART) });
-  send({ ...frame, last: json.slice(Math.floor((json.length - 1) / PART) * PART) });
+  const last = json.slice(Math.floor((json.length - 1) / PART) * PART);
+  send({ ...frame, last, ...written === undefined && { none: true } });
 }
 
 interface Waiter {

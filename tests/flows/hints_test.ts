@@ -143,6 +143,28 @@ Deno.test("code that failed names the effects that happened or may have, none th
   ]);
 });
 
+Deno.test("code that returned nothing says so, whatever words stand in it, also as a task", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const hint = "The code returned nothing: end it with `return VALUE`.";
+  for (
+    const code of [
+      "const ids = [1, 2].map((x) => { return x + 1 });",
+      "await kit.echo({ text: 'x' }) // to return later",
+      "return () => 1",
+    ]
+  ) {
+    const answer = await execute(client, code);
+    assert.deepEqual([answer.result, answer.hint], [null, hint], code);
+  }
+  for (const code of ["return null", "const a = null; return a", "return [undefined]"]) {
+    assert.equal((await execute(client, code)).hint, undefined, code);
+  }
+  const flow = await run(client, [{ id: "none", code: "const x = 1;" }, { id: "null", code: "return null" }]);
+  assert.deepEqual(flow.tasks.map(({ id, note }) => [id, note]), [["none", hint], ["null", undefined]]);
+  assert.deepEqual([flow.status, flow.results], ["completed", { none: null, null: null }]);
+});
+
 Deno.test("a failed run of code is explained by its types; without typecheck none keeps it from running", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);

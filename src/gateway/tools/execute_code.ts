@@ -75,7 +75,7 @@ export const executeCode: GatewayTool = {
     const isCached = before !== undefined;
     const named = (wanted?: boolean) => effects.filter(({ hasActed }) => hasActed === wanted).map(({ tool }) => tool);
     const acted = describeEffects(named(true), named()).trim();
-    const { json, isError } = await codeAnswer(outcome, session, { code, chosen, isCached, acted, problems });
+    const { json, isError } = await codeAnswer(outcome, session, { chosen, isCached, acted, problems });
     return { kind: "result", result: textResult(json, isError) };
   },
 };
