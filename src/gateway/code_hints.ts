@@ -24,8 +24,20 @@ const SHOWN_SERVERS = 30;
 const NO_ACCESS =
   "Code in the sandbox has no network, no files and no environment. Call a tool of a server instead, or pass data in by context.";
 
+const NO_IMPORTS =
+  "Code in the sandbox can import node: modules only. Write out what you need, or call a tool of a server instead.";
+const FOREIGN_IMPORT =
+  /--no-(?:npm|remote) is specified|^TypeError: Import ".*" not a dependency|Requires import access/;
+
 /** A failure in words that help whoever wrote the code: what there is instead of what was not found or not allowed. */
 export function explained(error: CodeError, session: Session): CodeError & { readonly hint?: string } {
+  if (error.type !== "ToolError" && FOREIGN_IMPORT.test(error.message)) {
+    const message = error.message.replace(
+      /[;,] (?:but --no-(?:npm|remote) is specified|run again with the --allow-).*$/s,
+      "",
+    );
+    return { ...error, message, hint: NO_IMPORTS };
+  }
   if (error.type === "PermissionError") {
     return { ...error, message: error.message.replace(/,? run again with the --allow-[\s\S]*$/, ""), hint: NO_ACCESS };
   }

@@ -42,6 +42,16 @@ PlainObject.defineProperty(PlainError.prototype, "toJSON", {
   },
 });
 const NotCapable = Deno.errors.NotCapable;
+// No flag helps here. The constructor sets the name last, when message and stack are there.
+const withoutFlag = (text: string) =>
+  PlainString(text).replace(/, run again with the --allow-[\w-]+ flag/, ", which code in the sandbox does not have");
+PlainObject.defineProperty(NotCapable.prototype, "name", {
+  get: () => "NotCapable",
+  set(this: Error) {
+    this.message = withoutFlag(this.message);
+    this.stack = withoutFlag(this.stack ?? "");
+  },
+});
 const mapGet = PlainFunction(PlainMap.prototype.get);
 const mapSet = PlainFunction(PlainMap.prototype.set);
 const mapDelete = PlainFunction(PlainMap.prototype.delete);

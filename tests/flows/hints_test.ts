@@ -122,6 +122,35 @@ Deno.test("code that fails says what there is instead, and what it had done befo
   assert.match(fenced.tasks[0]!.error!, /nope is not defined Servers are the variables kit/);
 });
 
+Deno.test("what the sandbox refuses names no flag of its runtime, also where code catches it, and what there is instead", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const refusals = ["await fetch('http://127.0.0.1:9999')", "await Deno.readTextFile('/x')", "Deno.env.get('HOME')"];
+  for (const call of refusals) {
+    const caught = await execute(
+      client,
+      `try { ${call} } catch (e) { console.log(e); console.log(e.message); return [e.message, e.name, String(e.stack)] }`,
+    );
+    assert.match(caught.result[0], /^Requires \w+ access to ".*", which code in the sandbox does not have$/, call);
+    assert.equal(caught.result[1], "NotCapable");
+    const settled = await execute(client, `return await Promise.allSettled([(async () => { ${call} })()])`);
+    const { error } = await execute(client, call);
+    assert.match(error.hint, /Call a tool of a server instead/, call);
+    assert.doesNotMatch(JSON.stringify([caught, settled, error]), /--allow/, call);
+  }
+  const imports = ["npm:lodash", "jsr:@std/path", "https://example.com/x.ts", "lodash"];
+  const ways = [
+    (name: string) => `import x from "${name}"; return 1`,
+    (name: string) => `return await import("${name}")`,
+  ];
+  for (const code of imports.flatMap((name) => ways.map((way) => way(name)))) {
+    const { error } = await execute(client, code);
+    assert.doesNotMatch(error.message, /--(no|allow)-/, code);
+    assert.match(error.hint, /can import node: modules only/, `${code}: ${error.message}`);
+  }
+  assert.equal((await execute(client, 'import { sep } from "node:path"; return sep')).result, "/");
+});
+
 Deno.test("code that failed names the effects that happened or may have, none that its server refused", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
