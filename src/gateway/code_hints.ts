@@ -44,7 +44,9 @@ export function explained(error: CodeError, session: Session): CodeError & { rea
   const unknown = /^ReferenceError: (\S+) is not defined/.exec(error.message)?.[1];
   if (unknown === undefined) return error;
   const variables = serversOf(session);
-  const near = nearest(unknown, variables, 1)[0];
+  // Spelt otherwise before spelt wrongly: secondkit is second_kit, not kit.
+  const plain = (name: string) => name.replaceAll("_", "").toLowerCase();
+  const near = variables.find((name) => plain(name) === plain(unknown)) ?? nearest(unknown, variables, 1)[0];
   const more = variables.length > SHOWN_SERVERS ? ` and ${variables.length - SHOWN_SERVERS} more` : "";
   const hint = `${near ? `Did you mean ${near}? ` : ""}Servers are the variables ${
     variables.slice(0, SHOWN_SERVERS).join(", ")

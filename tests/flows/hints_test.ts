@@ -102,6 +102,10 @@ Deno.test("code that fails says what there is instead, and what it had done befo
   const unknown = (await execute(client, "return await filesystem.read({})")).error;
   assert.match(unknown.message, /filesystem is not defined/);
   assert.match(unknown.hint, /Servers are the variables kit, second_kit; also tools\["server:tool"\]\(args\), context/);
+  for (const name of ["secondkit", "secondKit", "second_Kit"]) {
+    assert.match((await execute(client, `return await ${name}.echo({})`)).error.hint, /^Did you mean second_kit\?/);
+  }
+  assert.match((await execute(client, "return await kitt.echo({})")).error.hint, /^Did you mean kit\?/);
   const settled = await execute(client, "return await Promise.allSettled([kit.fail({}), kit.echo({ text: 'x' })])");
   assert.deepEqual(settled.result[0].reason, { name: "ToolError", message: "it did not work", tool: "kit:fail" });
   assert.equal(
