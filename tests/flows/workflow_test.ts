@@ -54,6 +54,8 @@ Deno.test("tasks run in parallel on several servers, and what one gives goes whe
   assert.ok(slow.stats.critical_path_ms <= slow.stats.wall_ms);
 
   const { tools } = (await client.request("tools/list")).result as { tools: Record<string, unknown>[] };
+  const described = String(tools.find(({ name }) => name === "run_workflow")?.description);
+  assert.match(described, /\{id, tool, arguments, depends_on\?\} or \{id, type: "code_execution", code: "/);
   const many = Array.from({ length: 20 }, (_, i) => `server-with-a-name-${i}`);
   const size = tools.reduce(
     (sum, { name, description, inputSchema }) => sum + JSON.stringify({ name, description, inputSchema }).length,
