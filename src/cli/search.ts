@@ -10,14 +10,12 @@ export interface SearchCommand {
   readonly json?: boolean;
 }
 
-const SHOWN_WEAK = 5;
-
 /** `agentcards search QUERY` */
 export async function search(query: string, options: SearchCommand, terminal: Terminal): Promise<number> {
   const { limit, server } = options;
   const found = await ask<Found>({ method: "search", params: { query, limit, ...server && { server } } });
   const isWeak = found.tools.length === 0 && found.weak.length > 0;
-  const hits = isWeak ? found.weak.slice(0, SHOWN_WEAK) : found.tools;
+  const hits = isWeak ? found.weak : found.tools;
   if (options.json) {
     const told = (some: typeof hits) =>
       some.map(({ tool, score }) => ({ tool: tool.id, score, description: tool.description }));

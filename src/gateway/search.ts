@@ -75,12 +75,16 @@ function serversNamed(session: Session, query: string): string[] {
 function withNamedServers(found: Ranking, ofServers: readonly Ranking[], limit: number): Ranking {
   const key = found.hits.length > 0 ? "hits" : "weak";
   const there = found[key];
-  const more = ofServers.flatMap(({ hits, weak }) => [...hits, ...weak])
-    .filter(({ tool }) => !there.some((hit) => hit.tool === tool)).slice(
-      0,
-      Math.max(0, Math.min(Math.ceil(limit / 2), limit - KEPT_HITS)),
-    );
-  return more.length === 0 ? found : { ...found, [key]: [...there.slice(0, limit - more.length), ...more] };
+  const named = ofServers.flatMap(({ hits, weak }) => [...hits, ...weak]);
+  const more = named.filter(({ tool }) => !there.some((hit) => hit.tool === tool)).slice(
+    0,
+    Math.max(0, Math.min(Math.ceil(limit / 2), limit - KEPT_HITS)),
+  );
+  if (more.length === 0) return found;
+  // What makes room for them are the last of the others.
+  const others = there.filter(({ tool }) => !named.some((hit) => hit.tool === tool));
+  const leaving = new Set(others.slice(Math.max(0, others.length - (there.length + more.length - limit))));
+  return { ...found, [key]: [...there.filter((hit) => !leaving.has(hit)), ...more].slice(0, limit) };
 }
 
 /** The server that a request is nothing but the name of. */

@@ -109,11 +109,17 @@ Deno.test("a request that no tool fits well gets the nearest, marked as weak, wi
     const answer = await find(client, query);
     assert.match(answer, /^No tool fits well\. These weak matches come nearest/, query);
     assert.equal(ids(answer).length, 5, "each with its signature");
+    assert.match(answer, /^\(2 weaker matches are not shown; "limit": 7 shows them\)$/m);
+    const all = await find(client, query, { limit: 7 });
+    assert.deepEqual([ids(all).length, /not shown/.test(all)], [7, false]);
+    assert.equal(ids(await find(client, query, { limit: 3 })).length, 3);
   }
   const { stdout } = await home.run(["search", "order a pizza", "--json"]);
   const { tools, weak } = JSON.parse(stdout);
   assert.deepEqual([tools, weak.length], [[], 7]);
-  assert.match((await home.run(["search", "order a pizza"])).stdout, /^No tool fits well\. The nearest:\nscore/);
+  const typed = (await home.run(["search", "order a pizza"])).stdout;
+  assert.match(typed, /^No tool fits well\. The nearest:\nscore/);
+  assert.equal(typed.match(/^ *\d\.\d\d +\w+:/gm)?.length, 7);
 });
 
 Deno.test("servers, their tools and a server's name can be looked for; help explains the rest", async () => {
@@ -132,7 +138,6 @@ Deno.test("servers, their tools and a server's name can be looked for; help expl
   const office = await look({ server: "office" });
   assert.deepEqual(ids(office).length, 4);
   assert.match(office, /\(withheld by policy\.deny: office:x1\)/);
-  assert.ok(ids(await look({ query: "schedule something in the garden" })).includes("garden:water_plants"));
   assert.match(await look({ query: "agentcards:help" }), /^Topics: workflows, code, handles, pauses/);
   assert.match(await look({ query: "agentcards:help code" }), /A call returns the tool's structured content/);
   assert.match(await look({ query: "agentcards:help workflow" }), /Code task: .*"type": "code_execution"/);
@@ -150,6 +155,27 @@ Deno.test("servers, their tools and a server's name can be looked for; help expl
     clientInfo: { name: "test", version: "1" },
   });
   assert.match((hello.result as { instructions: string }).instructions, /servers \(office, garden\)/);
+});
+
+Deno.test("tools of a server that a request names are in the answer, however many of others fit better", async () => {
+  await using home = await searchHome();
+  const what = ["call", "visit", "lesson", "review", "interview", "trip", "repair", "delivery", "party", "payment"];
+  const more = what.map((name) => ({
+    name: `schedule_${name}`,
+    description: `Schedules a ${name} at a time of your choice.`,
+    inputSchema: object(),
+  }));
+  await Deno.writeTextFile(home.list("office"), JSON.stringify([...OFFICE, ...more]));
+  await using client = await connectClient(home);
+  await learnt(home);
+  const found = ids(await find(client, "schedule something in the garden"));
+  assert.equal(found.length, 8);
+  assert.deepEqual(found.filter((id) => id.startsWith("garden:")).sort(), [
+    "garden:office_light",
+    "garden:water_plants",
+  ]);
+  const elsewhere = ids(await find(client, "schedule something"));
+  assert.deepEqual(elsewhere.filter((id) => id.startsWith("garden:")), [], "unless it is named, others fit better");
 });
 
 Deno.test("deprecated tools come last, unless they are named", async () => {

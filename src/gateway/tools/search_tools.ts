@@ -66,7 +66,8 @@ async function answer(session: WorkSession, { query, limit, server, detail }: Se
   if (meant !== undefined) return await toolsOf(session, meant, { detail, limit });
   if (query === "") return await serversText(session);
   session.notice.asked(query);
-  return render(await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } }), detail);
+  const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
+  return render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
 }
 
 const OWN_SERVER = "agentcards";
@@ -139,14 +140,21 @@ function inFull(tools: readonly Tool[], detail: Detail, limit = Infinity): { tex
   };
 }
 
-function render({ tools, weak, notes }: Found, detail: Detail): string {
+interface Rendering {
+  readonly detail: Detail;
+  readonly shownWeak: number;
+}
+
+function render({ tools, weak, notes }: Found, { detail, shownWeak }: Rendering): string {
   const isWeak = tools.length === 0 && weak.length > 0;
-  const hits = isWeak ? weak.slice(0, SHOWN_WEAK) : tools;
+  const hits = isWeak ? weak.slice(0, shownWeak) : tools;
+  const left = isWeak ? weak.length - hits.length : 0;
   const { text, rest } = inFull(hits.map(({ tool }) => tool), detail);
   return [
     ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
     ...text,
     ...rest.length > 0 ? [`(${rest.length} more did not fit; ask with a smaller limit or a narrower query)`] : [],
+    ...left > 0 ? [`(${left} weaker matches are not shown; "limit": ${weak.length} shows them)`] : [],
     ...notes,
   ].join("\n");
 }
