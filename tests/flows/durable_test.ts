@@ -1,5 +1,6 @@
 // What a crash, a restart and a second decision do to a run: nothing is lost, nothing happens twice, doubt is told.
 import assert from "node:assert/strict";
+import { type ProcessLock, takeLock } from "../../src/db/lock.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
@@ -301,6 +302,8 @@ Deno.test("tasks are added to a run that is running, and what it needs is writte
   const id = await startSlowly(client, [task("slow", "kit:wait", { ms: 4_000 })]);
   const done = await resume(client, id, "inject", { tasks: [task("more", "two:echo", { text: "$OUTPUT[slow]" })] });
   assert.deepEqual([done.status, done.results], ["completed", { more: "two: waited" }]);
+  // A client that is still there would start the next engine on the same folder.
+  await client.close();
   const { summary, servers } = await rowOf(home, id);
   assert.deepEqual([summary, servers], [2, ["kit", "two"]]);
 });
@@ -320,6 +323,9 @@ async function startSlowly(client: RawClient, tasks: unknown[]): Promise<string>
 /** What the database knows about a run. */
 async function rowOf(home: TestHome, id: string): Promise<{ summary: number; servers: string[] }> {
   await crash(home);
+  let lock: ProcessLock | null = null;
+  await until("the data folder is free", async () => (lock = await takeLock(`${home.dir}/engine.lock`)) !== null);
+  await using _held = lock;
   const db = await openDatabase(`${home.dir}/data`);
   const [row] = await db.query<{ summary: string; servers: string[] }>(
     "select summary, servers from workflow_run where id = $1",
