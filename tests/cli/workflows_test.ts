@@ -102,6 +102,24 @@ Deno.test("a run that fails tells which task and why, with every try, and exits 
   );
 });
 
+Deno.test("a run of code with a syntax error failed, exits with 1 and is listed so", async () => {
+  await using home = await createTestHome(CONFIG);
+  const broken = { id: "a", type: "code_execution", code: "const b = ;" };
+  const flows = { failed: [broken], partial: [broken, { id: "good", type: "code_execution", code: "return 1" }] };
+  for (const [status, tasks] of Object.entries(flows)) {
+    await using folder = await createFolder({ "flow.json": JSON.stringify({ tasks }) });
+    const told = await home.run(["run", "flow.json"], { cwd: folder.dir });
+    assert.equal(told.code, 1, told.stdout + told.stderr);
+    assert.match(told.stdout, new RegExp(`✗ a: SyntaxError in line 1: .*\n\n✗ ${status} in .*; a failed; wf_`));
+    const json = await home.run(["run", "flow.json", "--json"], { cwd: folder.dir });
+    const answer = JSON.parse(json.stdout);
+    assert.deepEqual([json.code, answer.status, answer.tasks[0].status], [1, status, "failed_safe"]);
+    assert.equal((await lastRun(home)).status, status);
+    const shown = JSON.parse((await home.run(["runs", "show", answer.workflow_id, "--json"])).stdout);
+    assert.deepEqual([shown.status, shown.succeeded, shown.tasks], [status, tasks.length - 1, tasks.length]);
+  }
+});
+
 Deno.test("a file that cannot be run is refused with its name and line, and nothing is run", async () => {
   const files: Record<string, [string, RegExp]> = {
     "braces.yaml": [
