@@ -49,7 +49,7 @@ Deno.test("an end that gave null is among the results, for an agent and at the c
   assert.match(typed.stdout, /^nothing {2}null\nzero {2}0\nempty/);
 });
 
-Deno.test("an aborted run and one that ran out of time go on by retry, the latter with its time anew", async () => {
+Deno.test("an aborted run and one that ran out of time go on by replace, the latter with its time anew", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
@@ -75,6 +75,51 @@ Deno.test("an aborted run and one that ran out of time go on by retry, the latte
   assert.deepEqual([aborted.status, statuses(aborted)], ["aborted", { hang: "skipped", next: "skipped" }]);
   const mended = await resume(client, id, "replace", { tasks: [task("hang", "kit:echo", { text: "here" })] });
   assert.deepEqual([mended.status, mended.results.next], ["completed", "kit: kit: here"]);
+});
+
+Deno.test("a failed run, an aborted one and one that ran out of time go on by retry and by inject", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const file = `${home.dir}/oracle`;
+  const wanted = `${home.dir}/wanted`;
+  const writes = task("writes", "kit:append", { file, line: "x" });
+  const more = (id: string) => [task(id, "kit:echo", { text: "$OUTPUT[writes]" })];
+  let count = 0;
+  /** Injects a task that uses what succeeded, then runs again what did not. */
+  const goOn = async (id: string, rest: Record<string, string>, mend: () => Promise<unknown>) => {
+    const grown = await resume(client, id, "inject", { tasks: more("more") });
+    assert.deepEqual([grown.status, statuses(grown)], ["partial", { writes: "success", ...rest, more: "success" }]);
+    assert.equal(grown.results.more, "kit: appended x");
+    await mend();
+    const done = await resume(client, id, "retry");
+    assert.deepEqual([done.status, Object.values(statuses(done))], ["completed", grown.tasks.map(() => "success")]);
+    assert.equal((await linesOf(file)).length, 2 * ++count, "what had succeeded was not done again");
+    const { status, succeeded } = JSON.parse((await home.run(["runs", "show", id, "--json"])).stdout);
+    assert.deepEqual([status, succeeded], ["completed", grown.tasks.length]);
+  };
+
+  const failed = await run(client, [
+    writes,
+    task("bad", "kit:read_file", { file: wanted }, { depends_on: ["writes"] }),
+  ]);
+  assert.deepEqual([failed.status, statuses(failed).bad], ["failed", "error"]);
+  await goOn(failed.workflow_id, { bad: "error" }, () => Deno.writeTextFile(wanted, "here"));
+
+  const poll =
+    "try { return await kit.read_file({ file: context.gate }) } catch { await new Promise((go) => setTimeout(go, 50)) }";
+  const waits = (gate: string) => code("waits", `for (;;) ${poll}`, { context: { gate }, depends_on: ["writes"] });
+  const running = client.call("run_workflow", { tasks: [writes, waits(`${wanted}2`)] }, { progressToken: "p" });
+  const id = await toldId(client);
+  await until("the first has succeeded", () => /writes: success/.test(JSON.stringify(client.others)));
+  const aborted = await resume(client, id, "abort");
+  await running;
+  assert.deepEqual([aborted.status, statuses(aborted)], ["aborted", { writes: "success", waits: "skipped" }]);
+  await goOn(id, { waits: "skipped" }, () => Deno.writeTextFile(`${wanted}2`, "here"));
+
+  const late = await run(client, [writes, waits(`${wanted}3`)], { timeout_ms: 4_000 });
+  assert.deepEqual([late.status, statuses(late)], ["failed", { writes: "success", waits: "skipped" }]);
+  assert.match(late.error!, /the run's time of 4000 ms was over/);
+  await goOn(late.workflow_id, { waits: "skipped" }, () => Deno.writeTextFile(`${wanted}3`, "here"));
 });
 
 Deno.test("a call that may have happened is not run again by retry or replace, only by resolve", async () => {
