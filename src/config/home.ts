@@ -34,8 +34,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
       hint: "Set HOME, or AGENTCARDS_HOME to a folder of your own.",
     });
   }
-  // The engine runs in another folder than the one who asks for it.
-  const dir = absolute(given);
+  const dir = resolved(given);
   return Object.freeze({
     dir,
     config: `${dir}/config.yaml`,
@@ -90,14 +89,55 @@ export async function socketPath(
 
 /** Makes the socket's folder private when it lies outside the home, and refuses one that belongs to somebody else. */
 export async function ensureSocketFolder(path: string, home: Home): Promise<void> {
-  const dir = path.slice(0, path.lastIndexOf("/"));
+  const dir = folderOf(path);
   if (dir === home.dir) return;
   await Deno.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
-  const info = await Deno.lstat(dir).catch(() => undefined);
-  if (!info?.isDirectory || info.uid !== Deno.uid() || (info.mode! & 0o077) !== 0) {
-    throw new AgentCardsError("HOME_UNUSABLE", `Cannot put the engine's socket into ${dir}: it is not private to you`, {
-      hint: "Set AGENTCARDS_HOME to a shorter path.",
-    });
+  if (isPrivate(dir) !== true) throw notPrivate("put the engine's socket into", dir);
+}
+
+/** Refuses a socket outside the home in a folder that others can write to: what answers there may be anybody. */
+export function requirePrivateSocket(path: string, home: Home): void {
+  const dir = folderOf(path);
+  if (dir !== home.dir && isPrivate(dir) === false) throw notPrivate("use the engine's socket in", dir);
+}
+
+const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
+
+/** Whether a folder is its owner's alone and the owner is this user; undefined where there is nothing. */
+function isPrivate(dir: string): boolean | undefined {
+  try {
+    const info = Deno.lstatSync(dir);
+    return info.isDirectory && info.uid === Deno.uid() && (info.mode! & 0o077) === 0;
+  } catch {
+    return undefined;
+  }
+}
+
+function notPrivate(action: string, dir: string): AgentCardsError {
+  return new AgentCardsError("HOME_UNUSABLE", `Cannot ${action} ${dir}: it is not private to you`, {
+    hint: "Set AGENTCARDS_HOME to a shorter path.",
+  });
+}
+
+/**
+ * The one path of a folder, whichever way it was spelled, so that all who mean it find one engine: absolute, since the
+ * engine runs in another folder, and without links. What does not exist yet is kept as it is written.
+ */
+function resolved(path: string): string {
+  if (Deno.build.os === "windows") return absolute(path);
+  const whole = path.startsWith("/") ? path : `${Deno.cwd()}/${path}`;
+  return realPath(whole) ?? whole.split("/").reduce((dir, part) => {
+    if (part === "" || part === ".") return dir;
+    if (part === "..") return folderOf(dir);
+    return realPath(`${dir}/${part}`) ?? `${dir}/${part}`;
+  }, "");
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return undefined;
   }
 }
 

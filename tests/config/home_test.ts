@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { ensureHome, ensureSocketFolder, locateHome, socketPath } from "../../src/config/home.ts";
+import { ensureHome, ensureSocketFolder, locateHome, requirePrivateSocket, socketPath } from "../../src/config/home.ts";
 
 Deno.test("the home is AGENTCARDS_HOME, else a folder in HOME, and always an absolute path", () => {
   assert.equal(locateHome({ AGENTCARDS_HOME: "/x/y", HOME: "/h" }).dir, "/x/y");
@@ -10,6 +10,24 @@ Deno.test("the home is AGENTCARDS_HOME, else a folder in HOME, and always an abs
   assert.equal(locateHome({ AGENTCARDS_HOME: "/x/y/" }).data, "/x/y/data");
   assert.throws(() => locateHome({}), { code: "HOME_UNUSABLE" });
   assert.throws(() => locateHome({ HOME: "" }), { code: "HOME_UNUSABLE" });
+});
+
+Deno.test("every spelling of a home is one path, also before it exists", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    await Deno.mkdir(`${dir}/real/deep`, { recursive: true });
+    await Deno.symlink(`${dir}/real`, `${dir}/link`);
+    await Deno.symlink(`${dir}/real/deep`, `${dir}/far`);
+    for (const spelled of ["link", "real/", "./real/deep/..", "//link/.", "far/..", "none/../link"]) {
+      assert.equal(locateHome({ AGENTCARDS_HOME: `${dir}/${spelled}` }).dir, `${dir}/real`, spelled);
+    }
+    const before = locateHome({ AGENTCARDS_HOME: `${dir}/link/new/home` });
+    assert.equal(before.dir, `${dir}/real/new/home`);
+    await ensureHome(before);
+    assert.equal(locateHome({ AGENTCARDS_HOME: `${dir}/link/new/home` }).dir, before.dir);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
 });
 
 Deno.test("ensureHome() makes folders that only their owner can enter, and mends an open one", async () => {
@@ -61,7 +79,10 @@ Deno.test("a socket folder that others can enter, or that is a link, is refused"
     await ensureSocketFolder("/h/engine.sock", home);
     await ensureSocketFolder(`${dir}/new/x.sock`, home);
     assert.equal((await Deno.stat(`${dir}/new`)).mode! & 0o777, 0o700);
+    requirePrivateSocket(`${dir}/new/x.sock`, home);
+    requirePrivateSocket(`${dir}/none/x.sock`, home);
     await Deno.chmod(`${dir}/new`, 0o755);
+    assert.throws(() => requirePrivateSocket(`${dir}/new/x.sock`, home), { code: "HOME_UNUSABLE" });
     await assert.rejects(ensureSocketFolder(`${dir}/new/x.sock`, home), { code: "HOME_UNUSABLE" });
     await Deno.mkdir(`${dir}/real`, { mode: 0o700 });
     await Deno.symlink(`${dir}/real`, `${dir}/link`);
