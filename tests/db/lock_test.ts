@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { lockHolder, takeLock } from "../../src/db/lock.ts";
+import { findHolder, hasOpen, lockFolder, lockHolder, readHolder, takeLock } from "../../src/db/lock.ts";
 
 const WRITER = fileURLToPath(new URL("./writer.ts", import.meta.url));
 
@@ -85,4 +85,114 @@ Deno.test("looking who has the lock does not keep anyone from taking it", async 
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
+});
+
+Deno.test("the lock file names the holder's socket, and counts only while the lock is held", async () => {
+  const dir = await Deno.makeTempDir();
+  const path = `${dir}/l`;
+  try {
+    await Deno.writeTextFile(path, `1\n${"/a/long/path/of/an/earlier/engine".repeat(5)}\n`);
+    const lock = await takeLock(path, { socket: "/s.sock" });
+    assert.equal(await Deno.readTextFile(path), `${Deno.pid}\n/s.sock\n`);
+    assert.deepEqual(await findHolder(path), { pid: Deno.pid, isAlone: false, socket: "/s.sock" });
+    await Deno.copyFile(path, `${dir}/copy`);
+    assert.equal(await findHolder(`${dir}/copy`), undefined, "a copy is nobody's");
+    await lock!.release();
+    assert.equal(await findHolder(path), undefined);
+    assert.equal(readHolder(path)?.socket, "/s.sock");
+    const alone = await takeLock(path);
+    assert.deepEqual(await findHolder(path), { pid: Deno.pid, isAlone: true });
+    await alone!.release();
+    await Deno.writeTextFile(path, "12\n");
+    assert.deepEqual(readHolder(path), { pid: 12, isAlone: false }, "an older version tells its number only");
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("a lock file that is removed while it is being locked is taken anew", async () => {
+  const dir = await Deno.makeTempDir();
+  const path = `${dir}/l`;
+  try {
+    let tries = 0;
+    const lock = await takeLock(path, {
+      async tryLock(file, exclusive) {
+        if (++tries === 1) await Deno.remove(path);
+        return await file.tryLock(exclusive);
+      },
+    });
+    assert.ok(lock);
+    assert.equal(tries, 2);
+    assert.equal(await lockHolder(path), Deno.pid, "the lock is on the file that others find");
+    await lock.release();
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("a folder is locked itself: no file in it matters, and a rename changes nothing", async () => {
+  const dir = await Deno.makeTempDir();
+  try {
+    await Deno.mkdir(`${dir}/data`);
+    const lock = await lockFolder(`${dir}/data`);
+    assert.ok(lock);
+    assert.deepEqual(await Array.fromAsync(Deno.readDir(`${dir}/data`)), []);
+    assert.equal(await lockFolder(`${dir}/data`), null);
+    await Deno.rename(`${dir}/data`, `${dir}/kept`);
+    await Deno.mkdir(`${dir}/data`);
+    assert.equal(await lockFolder(`${dir}/kept`), null, "the lock went with the folder");
+    const other = await lockFolder(`${dir}/data`);
+    assert.ok(other, "another folder at the same path is another");
+    await other.release();
+    setTimeout(() => void lock.release(), 200);
+    const waited = await lockFolder(`${dir}/kept`, { waitMs: 30_000 });
+    assert.ok(waited, "whoever waits gets it from a holder that leaves");
+    await waited.release();
+    await assert.rejects(lockFolder(`${dir}/none`), { code: "HOME_UNUSABLE" });
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+for (
+  const message of [
+    "No locks available (os error 37)",
+    "Operation not supported (os error 95)",
+    "Function not implemented (os error 38)",
+    "Bad file descriptor (os error 9)",
+  ]
+) {
+  Deno.test(`a file system that answers "${message}" to a lock is refused with its folder and a way out`, async () => {
+    const dir = await Deno.makeTempDir();
+    const tryLock = () => Promise.reject(new Error(message));
+    const refused = (error: { code: string; message: string; hint: string }) =>
+      error.code === "HOME_UNUSABLE" && error.message.includes(`Cannot lock ${dir}/`) &&
+      error.message.includes(message) && error.hint.includes(`file system of ${dir} has no locks`) &&
+      error.hint.includes("AGENTCARDS_HOME");
+    try {
+      await Deno.mkdir(`${dir}/data`);
+      await assert.rejects(takeLock(`${dir}/l`, { tryLock }), refused);
+      await assert.rejects(lockFolder(`${dir}/data`, { tryLock }), refused);
+      await assert.rejects(findHolder(`${dir}/l`, tryLock), refused);
+    } finally {
+      await Deno.remove(dir, { recursive: true });
+    }
+  });
+}
+
+Deno.test({
+  name: "a process that has the lock file open is told from one that has not",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const dir = await Deno.makeTempDir();
+    try {
+      const lock = await takeLock(`${dir}/l`);
+      assert.equal(await hasOpen(Deno.pid, `${dir}/l`), true);
+      await lock!.release();
+      assert.equal(await hasOpen(Deno.pid, `${dir}/l`), false);
+      assert.equal(await hasOpen(2 ** 22 + 1, `${dir}/l`), false, "there is no such process");
+    } finally {
+      await Deno.remove(dir, { recursive: true });
+    }
+  },
 });
