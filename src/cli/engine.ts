@@ -1,34 +1,41 @@
-import { locateHome } from "../config/home.ts";
-import { lockHolder } from "../db/lock.ts";
-import { askEngine } from "../gateway/control_client.ts";
-import { AgentCardsError } from "../model/errors.ts";
+import { type Home, locateHome } from "../config/home.ts";
+import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/lock.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { ask } from "./ask.ts";
 import type { Terminal } from "./terminal.ts";
 
-const GONE_WITHIN_MS = 10_000;
+/** An engine gives itself 3 s to close; together with the rest of this command it is 5. */
+const CLOSES_WITHIN_MS = 3_800;
+const DIES_WITHIN_MS = 800;
+const LOOK_EVERY_MS = 20;
 
 /** `agentcards engine stop [--force]` */
 export async function stopEngine(options: { force?: boolean }, terminal: Terminal): Promise<number> {
-  const env = Deno.env.toObject();
-  const home = locateHome(env);
-  const pid = await lockHolder(home.lock);
-  if (pid === undefined) {
+  const home = locateHome();
+  const holder = await findHolder(home.lock);
+  if (!holder) {
     terminal.out("The engine is not running.\n");
     return 0;
   }
-  if (options.force) Deno.kill(pid, "SIGKILL");
-  else await askEngine({ home, cwd: Deno.cwd(), env }, { method: "stop" });
-  const deadline = performance.now() + GONE_WITHIN_MS;
-  // The lock is the truth: a process number may belong to somebody else by now.
-  while (await lockHolder(home.lock) === pid) {
-    if (performance.now() > deadline) {
-      throw new AgentCardsError("ENGINE_BUSY", `The engine (process ${pid}) is still closing down`, {
-        hint: "Wait a moment, or end it at once with `agentcards engine stop --force`.",
+  const { pid } = holder;
+  await requireOurs(home, holder, options.force === true);
+  const isClosed = !options.force && (signal(pid, "SIGTERM"), await isGone(home, pid, CLOSES_WITHIN_MS));
+  if (!isClosed) {
+    // The lock is the truth: by now the number may belong to somebody else.
+    if (await lockHolder(home.lock) === pid) signal(pid, "SIGKILL");
+    if (!await isGone(home, pid, DIES_WITHIN_MS)) {
+      throw new AgentCardsError("ENGINE_BUSY", `The engine (process ${pid}) does not end, though it was killed`, {
+        hint: "The system keeps it, most likely for a disk that does not answer. See `ps`, and try again later.",
       });
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  terminal.out(`Stopped the engine (process ${pid}).\n`);
+  terminal.out(
+    isClosed || options.force
+      ? `Stopped the engine (process ${pid}).\n`
+      : `Killed the engine (process ${pid}): it did not close within ${
+        CLOSES_WITHIN_MS / 1_000
+      } s. Its journal is whole.\n`,
+  );
   return 0;
 }
 
@@ -38,4 +45,36 @@ export async function restartEngine(terminal: Terminal): Promise<number> {
   const { pid } = await ask<{ pid: number }>({ method: "status" });
   terminal.out(`Started a new one (process ${pid}).\n`);
   return 0;
+}
+
+/** A signal goes to a process of this machine that holds the lock, and unforced to an engine only. */
+async function requireOurs(home: Home, { pid, isAlone }: LockHolder, isForced: boolean): Promise<void> {
+  if (await hasOpen(pid, home.lock) === false) {
+    throw new AgentCardsError("ENGINE_BUSY", `Process ${pid}, which holds ${home.lock}, is not one of this machine`, {
+      hint: "Stop the engine where it runs: in its container, or on the machine that shares this folder.",
+    });
+  }
+  if (isAlone && !isForced) {
+    throw new AgentCardsError("ENGINE_BUSY", `Process ${pid} uses ${home.dir} for itself alone; it is no engine`, {
+      hint: "End that program, or kill it with `agentcards engine stop --force`.",
+    });
+  }
+}
+
+function signal(pid: number, name: Deno.Signal): void {
+  try {
+    Deno.kill(pid, name);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return;
+    throw new AgentCardsError("ENGINE_BUSY", `Cannot end the engine (process ${pid}): ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function isGone(home: Home, pid: number, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (await lockHolder(home.lock) === pid) {
+    if (performance.now() > deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return true;
 }

@@ -4,11 +4,12 @@ import { channelPair } from "../gateway/channel_pair.ts";
 import { homeInUse } from "../gateway/embed.ts";
 import { connectEngine } from "../gateway/engine_client.ts";
 import { serveClient } from "../gateway/front.ts";
-import { createGateway, type Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { serveHttp } from "../gateway/http/server.ts";
 import type { ConnectEngine } from "../gateway/http/wire.ts";
 import { ownProgram } from "../platform/own_program.ts";
+import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ServeHttpOptions {
@@ -24,7 +25,7 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
   await ensureHome(home);
   await using lock = options.standalone ? await takeLock(home.lock) : undefined;
   if (options.standalone && !lock) throw await homeInUse(home);
-  await using gateway = options.standalone ? await createGateway(home, { logToStderr: true }) : undefined;
+  await using gateway = options.standalone ? await createStandaloneGateway(home) : undefined;
   const context = { cwd: Deno.cwd(), env };
   const connect: ConnectEngine = gateway
     ? (isCrowd) => Promise.resolve(connectHere(gateway, { ...context, isCrowd }))

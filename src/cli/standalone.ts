@@ -1,10 +1,13 @@
-import { ensureHome, locateHome } from "../config/home.ts";
+import { ensureHome, type Home, locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { stdioChannel } from "../gateway/stdio_channel.ts";
 import { serveClient } from "../gateway/front.ts";
 import { homeInUse } from "../gateway/embed.ts";
-import { createGateway } from "../gateway/gateway.ts";
+import { createGateway, type Gateway } from "../gateway/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
+import { abandonHome } from "../gateway/leaving.ts";
+import { watchPossession } from "../gateway/possession.ts";
+import { log } from "../telemetry/log.ts";
 
 /** `agentcards serve --standalone`: the engine in this process, for containers, CI and Windows. */
 export async function serveStandalone(): Promise<number> {
@@ -12,11 +15,19 @@ export async function serveStandalone(): Promise<number> {
   await ensureHome(home);
   await using lock = await takeLock(home.lock);
   if (!lock) throw await homeInUse(home);
-  await using gateway = await createGateway(home, { logToStderr: true });
+  await using gateway = await createStandaloneGateway(home);
   const client = stdioChannel(MAX_CLIENT_FRAME);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, client.close);
   const session = gateway.openSession({ cwd: Deno.cwd(), env: Deno.env.toObject() });
   session.catch(() => {});
   await serveClient(client, session);
   return 0;
+}
+
+/** A gateway of this process, which leaves as an engine does when its home is replaced under it. */
+export function createStandaloneGateway(home: Home): Promise<Gateway> {
+  const report = (what: string, reason: string) => Promise.resolve(log("error", what, { reason }));
+  const { isStillOurs } = watchPossession(home, (lost) => void abandonHome(lost, { gateway, report }));
+  const gateway = createGateway(home, { logToStderr: true, isStillOurs });
+  return gateway;
 }

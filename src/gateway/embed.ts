@@ -4,10 +4,12 @@ import { lockHolder, takeLock } from "../db/lock.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Tool } from "../model/tool.ts";
+import { log } from "../telemetry/log.ts";
 import type { ToolResult } from "./answer.ts";
 import { execute } from "./execute.ts";
 import { createGateway } from "./gateway.ts";
 import { resumeRequest, runRequest } from "./intent.ts";
+import { watchPossession } from "./possession.ts";
 import { findTools } from "./search.ts";
 
 export interface GatewayOptions {
@@ -39,8 +41,15 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
   await ensureHome(home);
   const lock = await takeLock(home.lock);
   if (!lock) throw await homeInUse(home);
-  const gateway = await createGateway(home, { logToStderr: false });
+  // The program around it goes on, whatever happens to the home.
+  const possession = watchPossession(
+    home,
+    (lost) => log("error", "home lost", { reason: `${lost} was removed or replaced` }),
+  );
+  const gateway = await createGateway(home, { logToStderr: false, isStillOurs: possession.isStillOurs });
   const close = async () => {
+    possession[Symbol.dispose]();
+    if (!possession.isStillOurs()) await gateway.abandon?.();
     await gateway[Symbol.asyncDispose]();
     await lock.release();
   };

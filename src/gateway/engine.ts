@@ -1,19 +1,23 @@
 import net from "node:net";
 import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
-import { describe } from "../model/errors.ts";
+import { AgentCardsError, describe } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import type { Gateway } from "./gateway.ts";
 import {
   type Hello,
   HELLO_TIMEOUT_MS,
+  HOME_REFUSED,
   isHello,
+  LOST_ITS_HOME,
   LOST_THE_RACE,
   MAX_CLIENT_FRAME,
   PROTOCOL,
   VERSION,
   type Welcome,
 } from "./hello.ts";
+import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
+import { watchPossession } from "./possession.ts";
 import { lastShown } from "./shown.ts";
 import { socketChannel } from "./socket_channel.ts";
 
@@ -25,17 +29,30 @@ const FIRST_SWEEP_AFTER_MS = 10_000;
  * anything slow: first what answers a handshake, then everything else.
  */
 export async function runEngine(home = locateHome()): Promise<number> {
+  try {
+    return await run(home);
+  } catch (error) {
+    if (!(error instanceof AgentCardsError) || error.code !== "HOME_UNUSABLE") throw error;
+    // Whoever started it reads this, and the code says that another try is of no use.
+    Deno.stderr.writeSync(new TextEncoder().encode(`${describe(error)}\n`));
+    return HOME_REFUSED;
+  }
+}
+
+async function run(home: Home): Promise<number> {
   await ensureHome(home);
-  await using lock = await takeLock(home.lock);
-  if (!lock) return LOST_THE_RACE;
   const path = await socketPath(home);
   await ensureSocketFolder(path, home);
+  await using lock = await takeLock(home.lock, { socket: path });
+  if (!lock) return LOST_THE_RACE;
   // Whoever holds the lock may remove what a killed engine left behind.
   await Deno.remove(path).catch(() => {});
 
   const front = import("./front.ts" as string) as Promise<typeof import("./front.ts")>;
+  using possession = watchPossession(home, (lost) => void abandonHome(lost, { gateway, report }));
+  const { isStillOurs } = possession;
   const gateway = front.then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
-    .then(({ createGateway }) => createGateway(home, { logToStderr: false }));
+    .then(({ createGateway }) => createGateway(home, { logToStderr: false, isStillOurs }));
   const report = (what: string, reason: unknown) =>
     gateway.then(() => (import("../telemetry/log.ts" as string) as Promise<typeof import("../telemetry/log.ts")>))
       .then(({ log }) => log("error", what, { reason: describe(reason) }), () => {});
@@ -64,12 +81,11 @@ export async function runEngine(home = locateHome()): Promise<number> {
     }
   };
   const listener = await listen(path, (socket) => void serve(socketChannel(socket, MAX_CLIENT_FRAME)));
+  possession.add(path);
   idle.rest();
-  // Soon needed, but not before the first client has its list of tools.
-  const warmUp = setTimeout(
-    () => gateway.then(async ({ database }) => (await database()).ready()).catch(() => {}),
-    WARM_UP_AFTER_MS,
-  );
+  // Soon needed, but not before the first client has its list of tools. A look then finds the folder that was opened.
+  const open = () => gateway.then(async ({ database }) => (await database()).ready()).then(isStillOurs).catch(() => {});
+  const warmUp = setTimeout(open, WARM_UP_AFTER_MS);
   const sweeping = setTimeout(
     () =>
       (import("./sweep.ts" as string) as Promise<typeof import("./sweep.ts")>)
@@ -79,8 +95,13 @@ export async function runEngine(home = locateHome()): Promise<number> {
   );
 
   await stopping.promise;
+  // What hangs, a database or a server, must not keep the next engine out: the journal needs no clean end.
+  const late = setTimeout(() => void leaveUnclosed({ report }), CLOSE_WITHIN_MS);
   clearTimeout(warmUp);
   clearTimeout(sweeping);
+  // The socket of another engine may lie there by now.
+  if (!isStillOurs()) return LOST_ITS_HOME;
+  possession.drop(path);
   listener.close();
   await Deno.remove(path).catch(() => {});
   // Runs before those who watch them: one that is called off would rest until somebody goes on with it.
@@ -88,6 +109,7 @@ export async function runEngine(home = locateHome()): Promise<number> {
   // Clients first: a call that came now would start what nobody would stop.
   for (const channel of connections) channel.close();
   await (await gateway)[Symbol.asyncDispose]();
+  clearTimeout(late);
   return 0;
 }
 

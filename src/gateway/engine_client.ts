@@ -1,9 +1,18 @@
-import { type Home, socketPath } from "../config/home.ts";
-import { lockHolder } from "../db/lock.ts";
+import { type Home, requirePrivateSocket, socketPath } from "../config/home.ts";
+import { findHolder, type LockHolder, lockHolder, readHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
-import { HELLO_TIMEOUT_MS, isWelcome, LOST_THE_RACE, PROTOCOL, VERSION, type Welcome } from "./hello.ts";
+import {
+  HELLO_TIMEOUT_MS,
+  HOME_REFUSED,
+  isWelcome,
+  LOST_ITS_HOME,
+  LOST_THE_RACE,
+  PROTOCOL,
+  VERSION,
+  type Welcome,
+} from "./hello.ts";
 
 /** A connection to the engine after the greeting. */
 export interface EngineConnection {
@@ -28,43 +37,98 @@ const START_TIMEOUT_MS = 15_000;
 const RETRY_MS = 5;
 const AFTER_LOST_RACE_MS = 100;
 const MOST_STARTS = 3;
+/** An engine listens within a second and closes within three. */
+const SILENT_ENGINE_MS = 8_000;
+const ALONE_MS = 2_000;
 /** The largest line the engine may send: a result with media in it. */
 const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 
+/** Ends of an engine that found another one at work, or made room for it: the next look finds that one. */
+const MADE_ROOM: readonly number[] = [0, LOST_THE_RACE, LOST_ITS_HOME];
+
 /** Connects to the home's engine, starting one when there is none. */
 export async function connectEngine(options: ConnectOptions): Promise<EngineConnection> {
-  const path = await socketPath(options.home, options.env);
+  const { home, program } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;
-  const errors = `${options.home.logs}/engine.err`;
+  const errors = `${home.logs}/engine.err`;
   const from = (await Deno.stat(errors).catch(() => undefined))?.size ?? 0;
+  const judge = createJudge(home);
   let starting = false;
   let ended = 0;
   let failure: unknown;
+
+  async function start(program: readonly string[]): Promise<void> {
+    const holder = await findHolder(home.lock);
+    if (holder) return judge(holder);
+    const { code } = await startEngine(program, options);
+    if (code === HOME_REFUSED) throw new AgentCardsError("HOME_UNUSABLE", await lastWords(home, from));
+    // One that cannot even begin ends again and again.
+    if (!MADE_ROOM.includes(code) && ++ended === MOST_STARTS) throw new Error(`it ends with code ${code}`);
+  }
+
   for (;;) {
-    const channel = await open(path).catch((error) => error as Error);
+    const channel = await open(await findSocket(options), home).catch((error) => error as Error);
     if (!(channel instanceof Error)) {
       const greeted = await greet(channel, options);
       if (greeted) return greeted;
-    } else if (!options.program) {
+    } else if (channel instanceof AgentCardsError) {
+      throw channel;
+    } else if (!program) {
       throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: channel });
     } else if (!starting) {
       starting = true;
       // One that ends at once lost the race to one that is just closing: after a moment the next may try.
-      startEngine(options.program, options).then(({ code }) => {
-        // An engine that finds another one ends as it should; one that cannot even begin ends again and again.
-        if (code !== 0 && code !== LOST_THE_RACE && ++ended === MOST_STARTS) {
-          failure = new Error(`it ends with code ${code}`);
-        }
-      }).catch((error) => failure = error)
+      start(program).catch((error) => failure = error)
         .finally(() => setTimeout(() => starting = false, AFTER_LOST_RACE_MS));
     }
-    if (failure !== undefined) throw await notStarted(options.home, { cause: failure, from });
-    if (performance.now() > deadline) throw await notStarted(options.home, { cause: channel, from });
+    if (failure instanceof AgentCardsError) throw failure;
+    if (failure !== undefined) throw await notStarted(home, { cause: failure, from });
+    if (performance.now() > deadline) throw await notStarted(home, { cause: channel, from });
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
 
-async function open(path: string): Promise<Channel> {
+/**
+ * The socket of the engine that holds the lock, as it wrote it down: another environment may lead to another path. A lock
+ * that nobody holds may be a copy, and name the engine of the home it was copied from.
+ */
+async function findSocket({ home, env }: ConnectOptions): Promise<string> {
+  const usual = await socketPath(home, env);
+  const named = readHolder(home.lock)?.socket;
+  if (named === undefined || named === usual) return usual;
+  return (await findHolder(home.lock))?.socket ?? usual;
+}
+
+/** Throws about a holder of the lock that cannot be reached for too long: an engine is soon there or gone. */
+function createJudge(home: Home): (holder: LockHolder) => void {
+  let seen = { pid: 0, since: 0 };
+  return (holder) => {
+    if (seen.pid !== holder.pid) seen = { pid: holder.pid, since: performance.now() };
+    if (performance.now() - seen.since < (holder.isAlone ? ALONE_MS : SILENT_ENGINE_MS)) return;
+    throw holder.isAlone ? inOtherUse(home, holder) : unreachable(home, holder);
+  };
+}
+
+function unreachable(home: Home, { pid, socket }: LockHolder): AgentCardsError {
+  return new AgentCardsError(
+    "ENGINE_UNREACHABLE",
+    `The engine of ${home.dir} (process ${pid}) cannot be reached${socket ? ` on ${socket}` : ""}`,
+    {
+      hint:
+        "End it with `agentcards engine stop`; one that runs in a container or on another machine must be ended there.",
+    },
+  );
+}
+
+function inOtherUse(home: Home, { pid }: LockHolder): AgentCardsError {
+  return new AgentCardsError("ENGINE_BUSY", `Process ${pid} uses ${home.dir} for itself alone`, {
+    hint:
+      "A restore is soon done; end `agentcards serve --standalone` or the program that opened it, or set AGENTCARDS_HOME to another folder.",
+  });
+}
+
+async function open(path: string, home: Home): Promise<Channel> {
+  requirePrivateSocket(path, home);
   return connChannel(await Deno.connect({ transport: "unix", path }), MAX_ENGINE_FRAME);
 }
 
@@ -98,7 +162,7 @@ function parseWelcome(line: Line): Welcome {
 }
 
 async function engineError(home: Home, what: string, hint: string): Promise<AgentCardsError> {
-  const pid = await lockHolder(home.lock);
+  const pid = await lockHolder(home.lock).catch(() => undefined);
   return new AgentCardsError("ENGINE_UNREACHABLE", what.replace("PID", pid ? ` (process ${pid})` : ""), { hint });
 }
 
@@ -112,8 +176,7 @@ function silentEngine(home: Home): Promise<AgentCardsError> {
 
 /** `from`: where in the file of its errors this start begins; what stands before it is of an earlier one. */
 async function notStarted(home: Home, { cause, from }: { cause: unknown; from: number }): Promise<AgentCardsError> {
-  const bytes = await Deno.readFile(`${home.logs}/engine.err`).catch(() => new Uint8Array());
-  const words = new TextDecoder().decode(bytes.subarray(from)).trim().split("\n").slice(-3).join("\n");
+  const words = await lastWords(home, from);
   const isOtherPackages = PACKAGES_MISSING.test(words);
   return await engineError(
     home,
@@ -122,6 +185,11 @@ async function notStarted(home: Home, { cause, from }: { cause: unknown; from: n
       ? `The packages of another version are installed: run \`npx -y deno@${Deno.version.deno} task setup\` in the folder of AgentCards, then try again.`
       : `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
   );
+}
+
+async function lastWords(home: Home, from: number): Promise<string> {
+  const bytes = await Deno.readFile(`${home.logs}/engine.err`).catch(() => new Uint8Array());
+  return new TextDecoder().decode(bytes.subarray(from)).trim().split("\n").slice(-3).join("\n");
 }
 
 /** Deno's messages about packages that the lock file or the code wants and that are not installed. */

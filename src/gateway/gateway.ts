@@ -44,10 +44,14 @@ export interface Gateway extends AsyncDisposable {
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;
+  /** Lets go of the database at once, without closing it, since its folder is another's by now. */
+  abandon?(): void | Promise<void>;
 }
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
+  /** Whether lock, data folder and socket are still the ones that were taken; nothing is acknowledged when not. */
+  readonly isStillOurs?: () => boolean;
 }
 
 /** Builds the parts and joins them. Nothing slow is opened before somebody needs it. */
