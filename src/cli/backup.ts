@@ -5,7 +5,7 @@ import { markRestored } from "../dag/restored.ts";
 import type { Task } from "../dag/task.ts";
 import { keptBackups, packBackup, requireBackup } from "../db/backup.ts";
 import type { Database } from "../db/database.ts";
-import { takeLock } from "../db/lock.ts";
+import { lockFolder, takeLock } from "../db/lock.ts";
 import { takePlace } from "../db/marker.ts";
 import { restoreDatabase } from "../db/restore.ts";
 import { AgentCardsError } from "../model/errors.ts";
@@ -14,6 +14,9 @@ import { effectOf } from "../policy/effects.ts";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
 import { bytes, type Terminal } from "./terminal.ts";
+
+/** An engine whose lock was removed leaves within a second or two. */
+const DATA_FREE_WITHIN_MS = 5_000;
 
 /** `agentcards backup FILE` */
 export async function backup(file: string, terminal: Terminal): Promise<number> {
@@ -32,7 +35,10 @@ export async function restore(given: string | undefined, isLatest: boolean, term
   await requireBackup(file);
   await stopEngine({}, { ...terminal, out: () => {} });
   await using lock = await takeLock(home.lock);
-  if (!lock) {
+  // The lock file alone can be removed under an engine that has the database open.
+  const hasData = await Deno.stat(home.data).then(() => true, () => false);
+  await using dataLock = lock && hasData ? await lockFolder(home.data, { waitMs: DATA_FREE_WITHIN_MS }) : undefined;
+  if (!lock || dataLock === null) {
     throw new AgentCardsError("ENGINE_BUSY", "Another engine started meanwhile", {
       hint: "Close your clients and try again.",
     });
