@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { RunEvent, RunStatus } from "./event.ts";
-import { rowOf, taken } from "./_rows.ts";
+import { rowOf, taken, unusable } from "./_rows.ts";
 import type { RunHead } from "./journal.ts";
 
 interface Entry {
@@ -21,7 +21,10 @@ interface Waiting extends Entry {
  * Group commit: while one commit is under way, rows gather for the next. A row goes in only under the epoch its run has
  * now; for a run that has another one, nothing is written and its writer is told.
  */
-export function createCommitQueue(database: () => Promise<Database>, leaseMs: number) {
+export function createCommitQueue(
+  database: () => Promise<Database>,
+  { leaseMs, isStillOurs }: { leaseMs: number; isStillOurs: () => boolean },
+) {
   let begun: { head: RunHead; epoch: number }[] = [];
   let waiting: Waiting[] = [];
   let flushing: Promise<void> | undefined;
@@ -36,6 +39,7 @@ export function createCommitQueue(database: () => Promise<Database>, leaseMs: nu
       [begun, waiting] = [[], []];
       try {
         const written = await commit(await database(), heads, batch, leaseMs);
+        if (!isStillOurs()) throw unusable("its folder or its lock is another's by now");
         for (const entry of batch) {
           if (written.has(keyOf(entry))) entry.written.resolve();
           else entry.written.reject(taken(entry.run));

@@ -84,6 +84,8 @@ export interface JournalOptions {
   readonly leaseMs?: number;
   /** Whether nobody else can have this database open: then leases of before are worth nothing. */
   readonly isAlone: boolean;
+  /** False once another process may have this database open: then nothing is acknowledged any more. */
+  isStillOurs?(): boolean;
   /** The reason for which there is no database. */
   problem?(): AgentCardsError | undefined;
 }
@@ -117,7 +119,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
     }
     return db;
   }
-  const queue = createCommitQueue(ready, leaseMs);
+  const queue = createCommitQueue(ready, { leaseMs, isStillOurs: options.isStillOurs ?? (() => true) });
 
   /** Keeps the leases; a run that is not ours any more hears of it. */
   async function renew(): Promise<void> {

@@ -198,25 +198,3 @@ function refuse(path: string, cause: unknown): never {
       : `Without a lock two engines could use ${folder} at once: repair its disk, or set AGENTCARDS_HOME to a folder on another one.`,
   });
 }
-
-/** How long the Worker that held a folder's lock may take to end. */
-const FREED_WITHIN_MS = 5_000;
-
-/**
- * Takes the exclusive lock on a data folder itself, which no removed file can undo. It is held until the thread that
- * took it ends.
- */
-export async function lockFolder(path: string): Promise<void> {
-  const folder = await Deno.open(path);
-  const deadline = performance.now() + FREED_WITHIN_MS;
-  while (!await folder.tryLock(true)) {
-    if (performance.now() > deadline) {
-      folder.close();
-      throw new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${path}: another process has it open`, {
-        hint: "Run `agentcards engine restart`.",
-        data: { isFinal: true },
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -45,12 +45,20 @@ const PARSERS = {
 };
 const listed = (text: string) => text === "{}" ? [] : text.slice(1, -1).split(",");
 
+/** How long the Worker that had the database open before may take to end. */
+const FREED_WITHIN_MS = 5_000;
+
 let db: PGlite | undefined;
 
 async function open({ dataDir, isNew, durability }: Request & { op: "open" }): Promise<void> {
   if (isNew) await unpackTemplate(dataDir, { isSynced: durability === "power" });
   // Held until this thread ends: a second database on the same folder would destroy both.
-  await lockFolder(dataDir);
+  if (!await lockFolder(dataDir, { waitMs: FREED_WITHIN_MS })) {
+    throw new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${dataDir}: another process has it open`, {
+      hint: "Run `agentcards engine restart`.",
+      data: { isFinal: true },
+    });
+  }
   db = await PGlite.create({
     fs: new SyncedFS(dataDir),
     extensions: { vector },

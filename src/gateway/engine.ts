@@ -49,7 +49,7 @@ async function run(home: Home): Promise<number> {
   await Deno.remove(path).catch(() => {});
 
   const front = import("./front.ts" as string) as Promise<typeof import("./front.ts")>;
-  using possession = watchPossession(home, (lost) => void abandonHome(lost, { gateway, report }));
+  using possession = watchPossession(home, (lost) => void abandonHome(lost, { report }));
   const { isStillOurs } = possession;
   const gateway = front.then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
     .then(({ createGateway }) => createGateway(home, { logToStderr: false, isStillOurs }));

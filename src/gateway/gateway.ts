@@ -44,8 +44,6 @@ export interface Gateway extends AsyncDisposable {
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;
-  /** Lets go of the database at once, without closing it, since its folder is another's by now. */
-  abandon?(): void | Promise<void>;
 }
 
 export interface GatewayOptions {
@@ -123,6 +121,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   // The caller holds the home's lock, so nobody else can have the database open.
   const journal = createJournal(maybeDatabase, {
     isAlone: true,
+    ...options.isStillOurs && { isStillOurs: options.isStillOurs },
     problem() {
       const state = opened?.state();
       return state?.kind === "unusable" ? state.problem : undefined;

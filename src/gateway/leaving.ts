@@ -1,5 +1,4 @@
 import { within } from "../model/time.ts";
-import type { Gateway } from "./gateway.ts";
 import { LOST_ITS_HOME } from "./hello.ts";
 
 /** Longer than a server is given to end by itself, shorter than `engine stop` waits. */
@@ -8,7 +7,6 @@ const LAST_WORDS_MS = 500;
 
 /** The ways out of a process that cannot end as it should. */
 export interface Leaving {
-  readonly gateway: Promise<Gateway>;
   /** Writes to the log, once there is one. */
   report(what: string, reason: string): Promise<void>;
 }
@@ -17,14 +15,14 @@ export interface Leaving {
  * Ends this process when its home is another's by now. The database is not closed: that would write a checkpoint into a
  * folder that another engine may have open.
  */
-export async function abandonHome(lost: string, { gateway, report }: Leaving): Promise<never> {
+export async function abandonHome(lost: string, { report }: Leaving): Promise<never> {
   const reason = `${lost} was removed or replaced: process ${Deno.pid} leaves, another engine may be at work there`;
-  await inTime(Promise.all([say("home lost", reason, report), gateway.then(({ abandon }) => abandon?.())]));
+  await inTime(say("home lost", reason, report));
   Deno.exit(LOST_ITS_HOME);
 }
 
 /** Ends this process when closing takes too long. */
-export async function leaveUnclosed({ report }: Pick<Leaving, "report">): Promise<never> {
+export async function leaveUnclosed({ report }: Leaving): Promise<never> {
   const reason = `process ${Deno.pid} did not close within ${CLOSE_WITHIN_MS / 1_000} s and ends as it is`;
   await inTime(say("engine not closed", reason, report));
   Deno.exit(1);
