@@ -70,10 +70,12 @@ export function createCommitQueue(
 }
 
 const FRESH = `fresh as (
-    insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until)
-    select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, now() + $3 * interval '1 ms'
+    insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch,
+      lease_until)
+    select id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch,
+      now() + $3 * interval '1 ms'
     from json_to_recordset($2::json) as x(id text, name text, status text, cwd text, fingerprint text, servers jsonb,
-      variables jsonb, summary text, epoch integer)
+      variables jsonb, summary text, request text, epoch integer)
     returning id, epoch)`;
 
 const CHANGED = (heads: string) =>
@@ -83,10 +85,10 @@ const CHANGED = (heads: string) =>
     where r.id = x.run and r.epoch = x.epoch)`;
 
 const ROWS = (live: string) => `
-  insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
-  select x.run, x.seq, x.epoch, x.at, x.kind, x.task, x.attempt, x.payload
+  insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload, request)
+  select x.run, x.seq, x.epoch, x.at, x.kind, x.task, x.attempt, x.payload, x.request
   from json_to_recordset($1::json) as x(run text, epoch integer, seq integer, at float8, kind text, task text,
-    attempt integer, payload text)
+    attempt integer, payload text, request text)
   where exists (select 1 from ${live} as r where r.id = x.run and r.epoch = x.epoch)
   returning run, epoch`;
 

@@ -9,15 +9,22 @@ export interface EventRow {
   readonly task: string | null;
   readonly attempt: number | null;
   readonly payload: string;
+  /** The client's request that it is the decision of. */
+  readonly request?: string;
 }
 
 /** An event as a row: what one would look for in columns of its own, the rest as JSON. */
 export function rowOf(event: RunEvent): EventRow {
   const { seq, at, kind, ...rest } = event;
-  const { task = null, attempt = null, ...payload } = rest as { task?: string; attempt?: number };
-  return { seq, at, kind, task, attempt, payload: JSON.stringify(payload) };
+  const { task = null, attempt = null, request, ...payload } = rest as {
+    task?: string;
+    attempt?: number;
+    request?: string;
+  };
+  return { seq, at, kind, task, attempt, payload: JSON.stringify(payload), ...request !== undefined && { request } };
 }
 
+/** A row as an event. The request is not read back: nothing that happens depends on it. */
 export function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent {
   return {
     seq,

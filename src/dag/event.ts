@@ -168,7 +168,13 @@ export type Happening =
   | CallHappening
   | { readonly kind: "paused"; readonly pending: Pending }
   | { readonly kind: "resumed"; readonly why: string }
-  | { readonly kind: "command"; readonly by: DecidedBy; readonly decision: Decision }
+  | {
+    readonly kind: "command";
+    readonly by: DecidedBy;
+    readonly decision: Decision;
+    /** The key of the client's request that brought it. */
+    readonly request?: string;
+  }
   | { readonly kind: "finished"; readonly status: EndStatus; readonly error?: string };
 
 /** A happening with its place and its time. */

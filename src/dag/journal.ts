@@ -19,6 +19,8 @@ export interface RunHead {
   readonly variables: readonly string[];
   /** What lists show of it. */
   readonly summary: JsonObject;
+  /** The key of the client's request that started it. */
+  readonly request?: string;
 }
 
 /** A run as lists show it. */
@@ -64,6 +66,8 @@ export interface Journal {
   /** Writes down a decision about a run that rests; false when it does not rest any more. */
   note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[], summary: JsonObject): Promise<boolean>;
   find(id: string): Promise<RunRow | undefined>;
+  /** The id of the run that a client's request started or decided about, by the request's key. */
+  runOf(request: string): Promise<string | undefined>;
   /** A run's state so far, to be gone on from. */
   open(id: string): Promise<Fold>;
   events(id: string): Promise<RunEvent[]>;
@@ -77,6 +81,8 @@ export interface Journal {
 export interface RunFilter {
   readonly status?: readonly RunStatus[];
   readonly cwd?: string;
+  /** The connection whose requests started them. */
+  readonly connection?: string;
   readonly limit?: number;
 }
 
@@ -224,10 +230,10 @@ export function createJournal(database: Promise<Database | undefined>, options: 
            where id = $1 and epoch = $2 and status <> 'completed' and (status <> 'running' or lease_until < now())
            returning id, epoch
          ), written as (
-           insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
-           select taken.id, x.seq, taken.epoch, x.at, x.kind, x.task, x.attempt, x.payload
+           insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload, request)
+           select taken.id, x.seq, taken.epoch, x.at, x.kind, x.task, x.attempt, x.payload, x.request
            from taken cross join json_to_recordset($3::json)
-             as x(seq integer, at float8, kind text, task text, attempt integer, payload text)
+             as x(seq integer, at float8, kind text, task text, attempt integer, payload text, request text)
          ) select epoch from taken`,
         [id, epoch, JSON.stringify(first.map(rowOf)), leaseMs, JSON.stringify(summary)],
       ).catch((error) => {
@@ -243,15 +249,25 @@ export function createJournal(database: Promise<Database | undefined>, options: 
            update workflow_run set epoch = epoch + 1, summary = $4, updated_at = now()
            where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
            returning id, epoch
-         ) insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload)
-         select noted.id, x.seq, noted.epoch, x.at, x.kind, x.task, x.attempt, x.payload
+         ) insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload, request)
+         select noted.id, x.seq, noted.epoch, x.at, x.kind, x.task, x.attempt, x.payload, x.request
          from noted cross join json_to_recordset($3::json)
-           as x(seq integer, at float8, kind text, task text, attempt integer, payload text) returning 1`,
+           as x(seq integer, at float8, kind text, task text, attempt integer, payload text, request text) returning 1`,
         [id, epoch, JSON.stringify(events.map(rowOf)), JSON.stringify(summary)],
       );
       return written.length > 0;
     },
     find: async (id) => (await find("where id = $1", [id]))[0],
+    async runOf(request) {
+      // A row that is on its way counts.
+      await queue.settled();
+      const [found] = await (await ready()).query<{ run: string }>(
+        `select id as run from workflow_run where request = $1
+         union all select run from workflow_event where request = $1 limit 1`,
+        [request],
+      );
+      return found?.run;
+    },
     async open(id) {
       const [kept] = await (await ready()).query<{ state: string }>(
         "select state from workflow_snapshot where run = $1",
@@ -266,11 +282,12 @@ export function createJournal(database: Promise<Database | undefined>, options: 
       return fold;
     },
     events: (id) => rows(id, 0),
-    list: ({ status, cwd, limit } = {}) =>
+    list: ({ status, cwd, connection, limit } = {}) =>
       find(
         `where ($1::jsonb is null or $1::jsonb ? status) and ($2::text is null or cwd = $2)
+           and ($4::text is null or starts_with(request, $4))
          order by created_at desc, id limit $3`,
-        [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000],
+        [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000, connection ? `${connection}:` : null],
       ),
     async recover() {
       const mine = [...open.values()].map(({ run }) => run);

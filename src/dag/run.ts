@@ -269,22 +269,23 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     advance();
   }
 
-  function decide(decision: Decision, by: DecidedBy, bigger?: Plan): void {
+  function decide(decision: Decision, by: DecidedBy, bigger?: Plan, request?: string): void {
     if (isOver) throw new AgentCardsError("RUN_STATE", "The run has come to its end meanwhile");
+    const command = { kind: "command", by, decision, ...request !== undefined && { request } } as const;
     if (decision.action === "abort") {
-      void emit({ kind: "command", by, decision });
+      void emit(command);
       return stop("abort", ABORTED);
     }
-    if (decision.action === "inject") return inject(decision, by, bigger);
+    if (decision.action === "inject") return inject(command, bigger);
     throw new AgentCardsError("RUN_STATE", `A run that is running does not wait for "${decision.action}"`);
   }
 
-  function inject(decision: Decision, by: DecidedBy, bigger?: Plan): void {
+  function inject(command: Happening, bigger?: Plan): void {
     const added = bigger?.tasks.map(({ task }) => task).filter(({ id }) => !state.tasks.has(id)) ?? [];
     if (!bigger || bigger.tasks.length !== state.plan.length + added.length) {
       throw new AgentCardsError("RUN_STATE", "Somebody else has added tasks meanwhile; send yours again");
     }
-    void emit({ kind: "command", by, decision });
+    void emit(command);
     void emit({ kind: "planned", tasks: added });
     layers = bigger.layers;
     becomeReady(nodes.grow(bigger));

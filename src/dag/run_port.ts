@@ -94,8 +94,11 @@ export interface RunInput {
 export interface Run {
   /** What happens, as it happens. Ends when the run ends or pauses, which is then in the journal. */
   readonly events: AsyncGenerator<RunEvent, void>;
-  /** Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks); throws when it does not fit. */
-  decide(decision: Decision, by: DecidedBy, bigger?: Plan): void;
+  /**
+   * Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks; `request`: the key of the request
+   * that brought it); throws when it does not fit.
+   */
+  decide(decision: Decision, by: DecidedBy, bigger?: Plan, request?: string): void;
   /** Starts nothing more: what can be done again is given up, what acts on the world comes to its end. */
   hold(why: string): void;
   /** As `hold`, but without a word in the journal: the next engine goes on. */

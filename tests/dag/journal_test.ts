@@ -284,3 +284,43 @@ Deno.test("without a database, and with one that fails, the writer is told", asy
     await journal.close();
   });
 });
+
+Deno.test("a run is found by the request that started it and by those that decided about it, and by their connection", async () => {
+  await withDatabase(async ({ db }) => {
+    const journal = createJournal(Promise.resolve(db), { isAlone: true });
+    const writer = journal.begin(head("wf_1", { request: 'conn:"a":1' }));
+    const abort: Happening = {
+      kind: "command",
+      by: "agent",
+      decision: { action: "abort" },
+      request: "other:2:1",
+    };
+    // Not awaited: a row that is on its way counts.
+    void writer.append(planned);
+    assert.equal(await journal.runOf('conn:"a":1'), "wf_1");
+    await writer.append(event(2, abort));
+    await writer.append(paused(3));
+    writer.close();
+    assert.equal(await journal.runOf("other:2:1"), "wf_1");
+    assert.equal(await journal.runOf("other:2:2"), undefined);
+    const taken = await journal.take(
+      (await journal.find("wf_1"))!,
+      [event(4, { ...abort, request: "conn:3:1" }), resumed(5)],
+      {},
+    );
+    assert.equal(await journal.runOf("conn:3:1"), "wf_1");
+    taken!.close();
+    await journal.begin(head("wf_2")).append(planned);
+    assert.deepEqual((await journal.list({ connection: "conn" })).map(({ id }) => id), ["wf_1"]);
+    assert.deepEqual(await journal.list({ connection: "con" }), []);
+    assert.equal((await journal.list()).length, 2);
+    assert.deepEqual((await journal.events("wf_1")).map(({ kind }) => kind), [
+      "planned",
+      "command",
+      "paused",
+      "command",
+      "resumed",
+    ]);
+    await journal.close();
+  });
+});
