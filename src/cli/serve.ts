@@ -12,7 +12,8 @@ export async function serve(): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, () => Deno.exit(0));
   await pipe({
     client: stdioChannel(MAX_CLIENT_FRAME),
-    connect: () => connectEngine({ home, kind: "mcp", cwd: Deno.cwd(), env, program: ownProgram() }),
+    connect: (connection) =>
+      connectEngine({ home, kind: "mcp", cwd: Deno.cwd(), env, program: ownProgram(), connection }),
   });
   return 0;
 }

@@ -27,9 +27,11 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
   if (options.standalone && !lock) throw await homeInUse(home);
   await using gateway = options.standalone ? await createStandaloneGateway(home) : undefined;
   const context = { cwd: Deno.cwd(), env };
+  const program = ownProgram();
   const connect: ConnectEngine = gateway
     ? (isCrowd) => Promise.resolve(connectHere(gateway, { ...context, isCrowd }))
-    : (isCrowd) => connectEngine({ home, kind: "mcp", ...context, program: ownProgram(), tellsRelated: true, isCrowd });
+    : (isCrowd, connection) =>
+      connectEngine({ home, kind: "mcp", ...context, program, tellsRelated: true, isCrowd, connection });
 
   const stopping = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, stopping.resolve);

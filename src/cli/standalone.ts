@@ -27,7 +27,7 @@ export async function serveStandalone(): Promise<number> {
 /** A gateway of this process, which leaves as an engine does when its home is replaced under it. */
 export function createStandaloneGateway(home: Home): Promise<Gateway> {
   const report = (what: string, reason: string) => Promise.resolve(log("error", what, { reason }));
-  const { isStillOurs } = watchPossession(home, (lost) => void abandonHome(lost, { gateway, report }));
+  const { isStillOurs } = watchPossession(home, (lost) => void abandonHome(lost, { report }));
   const gateway = createGateway(home, { logToStderr: true, isStillOurs });
   return gateway;
 }

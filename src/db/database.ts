@@ -27,4 +27,6 @@ export interface Database extends Queryable {
   /** Runs `work` while no statement runs and everything is on the disk, so that the files can be copied. */
   atRest<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
+  /** Ends without a checkpoint: another process may have the folder by now. */
+  abandon(): void;
 }

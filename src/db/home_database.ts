@@ -26,7 +26,7 @@ export interface HomeDatabaseOptions {
 }
 
 /** The database of a home with all that keeps it: its marker, its backups, its maintenance. */
-export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state" | "close"> {
+export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state" | "close" | "abandon"> {
   readonly database: Database;
   /** Takes the database as it is, though the marker knows another one; a missing one is made anew. */
   accept(): Promise<DatabaseState>;
@@ -109,6 +109,10 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
     backup: async (file) => {
       await supervised.ready();
       await backUp(supervised.database, file);
+    },
+    abandon() {
+      maintenance.stop();
+      supervised.abandon();
     },
     async close() {
       maintenance.stop();

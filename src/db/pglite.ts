@@ -143,6 +143,7 @@ function serialise(worker: WorkerPort, { statementMs, longMs }: Deadlines): Data
         return result;
       }),
     atRest: (work) => alone(false, () => direct.exec("checkpoint", { isLong: true }).then(work)),
+    abandon: worker.terminate,
     close: () =>
       closing ??= inTurn(async () => {
         await worker.send({ op: "close" }, CLOSE_MS).catch(() => {});

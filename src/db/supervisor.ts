@@ -18,6 +18,7 @@ export interface SupervisedDatabase {
   /** Tries at once to open a database that could not be used. */
   retry(): Promise<DatabaseState>;
   close(): Promise<void>;
+  abandon(): void;
 }
 
 export interface SupervisorOptions {
@@ -128,7 +129,15 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     transaction: (work, given) => written(given?.isLazy, (db) => db.transaction(work, given)),
     atRest: async (work) => await (await use()).atRest(work),
     close,
+    abandon,
   };
+
+  function abandon(): void {
+    isClosed = true;
+    clearTimeout(timer);
+    current?.abandon();
+    [current, state] = [undefined, { kind: "closed" }];
+  }
 
   async function close(): Promise<void> {
     isClosed = true;
@@ -147,5 +156,6 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
       return state;
     },
     close,
+    abandon,
   };
 }

@@ -4,6 +4,7 @@ import { debug } from "../telemetry/log.ts";
 import { shapeOf } from "../telemetry/redact.ts";
 import { textResult } from "./answer.ts";
 import { type Caller, takes } from "./caller.ts";
+import { keyOf, workAgain } from "./_client_again.ts";
 import { type Work, workFor } from "./_client_work.ts";
 import { isLoggedAt } from "./log_level.ts";
 import { createParking, type SealedState } from "./_parking.ts";
@@ -15,6 +16,8 @@ type Message = Record<string, unknown>;
 
 export interface CallsOptions {
   readonly session: Promise<WorkSession>;
+  /** The name of the client's connection, where there may be a next engine for it. */
+  readonly connection?: string | undefined;
   /** `related`: the id of the request that a message belongs to. */
   send(message: Message, related?: unknown): void;
   /** Writes a response that is JSON already; the id stands at its beginning. */
@@ -35,10 +38,12 @@ const WRONG: ReadonlySet<string> = new Set([
 ]);
 
 /** The requests of one client that go to servers: started, cancelled, questioned, answered. */
-export function createCalls({ session, send, sendRaw }: CallsOptions) {
+export function createCalls({ session, connection, send, sendRaw }: CallsOptions) {
   const running = new Map<unknown, AbortController>();
   const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   const parking = createParking();
+  /** Requests that an engine before was sent, until it is known what they had begun. */
+  const placing = new Set<Promise<void>>();
   let capabilities: Message | undefined;
   let logLevel: string | undefined;
   let opened: WorkSession | undefined;
@@ -60,7 +65,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     return waiter.promise;
   }
 
-  async function run(message: Message, controller: AbortController): Promise<void> {
+  async function run(message: Message, controller: AbortController, isRepeated: boolean): Promise<void> {
     const { id, method } = message;
     const began = performance.now();
     const params = isObject(message.params) ? message.params : {};
@@ -71,13 +76,21 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     let toldAt = -Infinity;
     // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
     const route = { id, token: meta.progressToken, isApproved: false };
+    const placed = Promise.withResolvers<void>();
+    if (isRepeated) placing.add(placed.promise);
     try {
       const open = opened ?? await session;
-      const call = method === "tools/call" ? params : { method, ...params };
+      // What another engine had parked is lost with that engine, but a run that it had begun is not.
+      const lost = isModern ? parking.originElsewhere(params) : undefined;
+      const { requestState: _state, inputResponses: _answers, ...bare } = params;
+      const given = lost ? bare : params;
+      const call = method === "tools/call" ? given : { method, ...given };
+      const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
       // Older clients know nothing of states: what stands there is none of ours.
       const { state, rounds, isApproved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
       route.isApproved = isApproved === true;
-      work = workFor(open, method as string, { ...params, requestState: state }, meta);
+      work = workFor(open, method as string, { ...given, requestState: state }, meta);
+      if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
       // An older client hears of what it has not refused; a stateless server wants to be told so.
       const level = isModern ? meta[`${META}logLevel`] : logLevel ?? "info";
@@ -85,6 +98,7 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
         const caller: Caller = {
           signal: controller.signal,
           owner: open,
+          ...origin && { key: () => keyOf(origin, call) },
           ...route.isApproved && { isApproved: true },
           onApproved: () => route.isApproved = true,
           ...isModern && { takesQuestions: true },
@@ -108,11 +122,13 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
         return work!.run(open, caller);
       };
       outcome = isModern
-        ? await parking.run({ call, rounds, route, controller, start })
+        ? await parking.run({ call, origin, rounds, route, controller, start })
         : await start((request, signal) => askDirectly(id, request, signal));
     } catch (error) {
       outcome = failed(error, method as string);
     }
+    placed.resolve();
+    placing.delete(placed.promise);
     if (performance.now() - toldAt < APART_MS) await new Promise((resolve) => setTimeout(resolve, APART_MS));
     running.delete(id);
     if (controller.signal.aborted) return;
@@ -167,11 +183,14 @@ export function createCalls({ session, send, sendRaw }: CallsOptions) {
     },
     /** Whether what a server logs is wanted by a client that reads it beside its calls. */
     isLogged: (level: unknown) => isLoggedAt(level, logLevel),
-    start(message: Message) {
+    /** `isRepeated`: an engine before was sent it, too. */
+    start(message: Message, isRepeated: boolean) {
       const controller = new AbortController();
       running.set(message.id, controller);
-      void run(message, controller);
+      void run(message, controller, isRepeated);
     },
+    /** Resolves once it is known of every repeated request what it had begun. */
+    placed: async () => void await Promise.all(placing),
     /** Whether a cancellation was for a call of ours. */
     cancel(params: unknown): boolean {
       const controller = isObject(params) ? running.get(params.requestId) : undefined;

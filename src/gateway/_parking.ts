@@ -20,6 +20,7 @@ interface Parked {
   /** How often its server has asked through the client itself. */
   readonly rounds: number;
   readonly route: Route;
+  readonly origin: Origin | undefined;
   readonly expire: ReturnType<typeof setTimeout>;
   abort(reason?: unknown): void;
 }
@@ -27,17 +28,21 @@ interface Parked {
 export interface ParkingRun {
   /** The request's params, and its method where that is not to call a tool. */
   readonly call: Message;
+  readonly origin: Origin | undefined;
   readonly rounds: number;
   readonly route: Route;
   readonly controller: AbortController;
   start(ask: Caller["ask"]): Promise<Answer>;
 }
 
+/** The request that began a call: the name of its connection, and its id. */
+export type Origin = readonly [connection: string, id: string | number];
+
 const PREFIX = "agentcards.";
 const KEPT_MS = 10 * 60_000;
 
 /** What makes a repeated request the same one. */
-function identity({ _meta, inputResponses: _answers, requestState: _state, ...call }: Message): string {
+export function identity({ _meta, inputResponses: _answers, requestState: _state, ...call }: Message): string {
   return canonicalJson(call);
 }
 
@@ -94,10 +99,13 @@ async function sealed(
 /**
  * The stateless protocol knows no requests from server to client. When an older server asks something in the middle of a
  * call, the call is parked, the question goes out as the answer `input_required`, and the client's repeated request, which
- * must be the same call and carry the state we gave it, finds the call again. The state is a random name of what we keep.
+ * must be the same call and carry the state we gave it, finds the call again. The state is a random name of what we keep,
+ * with the name of this keeper and the request that began the call: the next engine does not have the call, but can tell
+ * what that request had begun.
  */
 export function createParking() {
   const parked = new Map<string, Parked>();
+  const keeper = crypto.randomUUID();
 
   async function settle(flow: Omit<Parked, "question" | "expire">): Promise<Answer> {
     const first = await Promise.race([
@@ -105,7 +113,8 @@ export function createParking() {
       flow.next().then((question) => ({ question })),
     ]);
     if ("outcome" in first) return await sealed(first.outcome, flow);
-    const state = PREFIX + crypto.randomUUID();
+    const origin = flow.origin ? `.${toBase64(flow.origin)}` : "";
+    const state = `${PREFIX}${keeper}.${crypto.randomUUID()}${origin}`;
     const expire = setTimeout(() => {
       parked.delete(state);
       flow.abort();
@@ -123,6 +132,12 @@ export function createParking() {
   }
 
   return {
+    /** The request that began the call of a state, where another keeper gave the state out. */
+    originElsewhere({ requestState: state }: Message): Origin | undefined {
+      if (typeof state !== "string" || !state.startsWith(PREFIX)) return undefined;
+      const [owner, , origin] = state.slice(PREFIX.length).split(".");
+      return owner === keeper || origin === undefined ? undefined : originIn(origin);
+    },
     /** What a server's own state was, before it went through the client. */
     async unseal(call: Message): Promise<SealedState> {
       const { requestState: state } = call;
@@ -132,7 +147,7 @@ export function createParking() {
         throw notOurs();
       });
     },
-    async run({ call: params, rounds, route, controller, start }: ParkingRun): Promise<Answer> {
+    async run({ call: params, origin, rounds, route, controller, start }: ParkingRun): Promise<Answer> {
       const call = identity(params);
       const state = params.requestState;
       if (typeof state === "string" && state.startsWith(PREFIX)) {
@@ -163,7 +178,8 @@ export function createParking() {
         return questions.shift()!;
       };
       const outcome = start(ask);
-      return await settle({ outcome, next, call, rounds, route, abort: (reason) => controller.abort(reason) });
+      const abort = (reason: unknown) => controller.abort(reason);
+      return await settle({ outcome, next, call, origin, rounds, route, abort });
     },
     close() {
       for (const { expire, abort } of parked.values()) {
@@ -173,4 +189,21 @@ export function createParking() {
       parked.clear();
     },
   };
+}
+
+const ALPHABET = { alphabet: "base64url" } as const;
+
+function toBase64(origin: Origin): string {
+  return new TextEncoder().encode(JSON.stringify(origin)).toBase64(ALPHABET);
+}
+
+/** What a client sends back may be anything. */
+function originIn(text: string): Origin | undefined {
+  try {
+    const [connection, id] = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(text, ALPHABET)));
+    const isId = typeof id === "string" || typeof id === "number";
+    return typeof connection === "string" && isId ? [connection, id] : undefined;
+  } catch {
+    return undefined;
+  }
 }

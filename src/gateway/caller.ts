@@ -32,6 +32,8 @@ export interface Caller {
   readonly trace?: Record<string, unknown>;
   /** The session it belongs to, where a server is shared. */
   readonly owner?: unknown;
+  /** The key of the client's request: its connection, its id and its content, the same in every engine. */
+  readonly key?: () => Promise<string>;
   /** Told when a human has allowed the call. */
   readonly onApproved?: () => void;
   /** Ends the call because of a question that nobody can answer. */

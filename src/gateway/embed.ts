@@ -49,7 +49,6 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
   const gateway = await createGateway(home, { logToStderr: false, isStillOurs: possession.isStillOurs });
   const close = async () => {
     possession[Symbol.dispose]();
-    if (!possession.isStillOurs()) await gateway.abandon?.();
     await gateway[Symbol.asyncDispose]();
     await lock.release();
   };

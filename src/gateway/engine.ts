@@ -170,7 +170,8 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
   }
   const { gateway } = engine;
   const shown = lastShown(engine.home, hello.cwd);
-  const session = gateway.then(({ openSession }) => openSession({ cwd: hello.cwd, env: hello.env }));
+  const { cwd, env, connection } = hello;
+  const session = gateway.then(({ openSession }) => openSession({ cwd, env, connection }));
   session.catch(() => {});
   try {
     if (hello.kind === "mcp") {
@@ -179,6 +180,7 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
         shown,
         tellsRelated: hello.tellsRelated === true,
         isCrowd: hello.isCrowd === true,
+        connection,
       });
     } else {
       const { serveControl } = await (import("./control.ts" as string) as Promise<typeof import("./control.ts")>);
@@ -190,7 +192,7 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
 }
 
 function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } {
-  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: Deno.pid };
+  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: Deno.pid, takesAgain: true };
   let hello: unknown;
   try {
     hello = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;

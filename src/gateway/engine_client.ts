@@ -18,6 +18,8 @@ import {
 export interface EngineConnection {
   readonly channel: Channel;
   readonly pid: number;
+  /** Whether the engine takes requests again that an engine before it was sent. */
+  readonly takesAgain?: boolean;
 }
 
 export interface ConnectOptions {
@@ -31,6 +33,8 @@ export interface ConnectOptions {
   readonly tellsRelated?: boolean;
   /** Whether it carries the requests of many clients. */
   readonly isCrowd?: boolean;
+  /** The name of the client's connection, where there may be a next engine for it. */
+  readonly connection?: string;
 }
 
 const START_TIMEOUT_MS = 15_000;
@@ -134,8 +138,9 @@ async function open(path: string, home: Home): Promise<Channel> {
 
 /** Says hello; undefined means that the engine is going and a new one is due. */
 async function greet(channel: Channel, options: ConnectOptions): Promise<EngineConnection | undefined> {
-  const { kind, cwd, env, tellsRelated, isCrowd } = options;
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated, isCrowd }));
+  const { kind, cwd, env, tellsRelated, isCrowd, connection } = options;
+  const more = { tellsRelated, isCrowd, connection };
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, ...more }));
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));
@@ -144,7 +149,8 @@ async function greet(channel: Channel, options: ConnectOptions): Promise<EngineC
     if (first === undefined) return undefined;
     const welcome = parseWelcome(first);
     if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
-    return welcome.leaving ? undefined : { channel, pid: welcome.pid };
+    const takesAgain = connection !== undefined && welcome.takesAgain === true;
+    return welcome.leaving ? undefined : { channel, pid: welcome.pid, takesAgain };
   } catch (error) {
     channel.close();
     throw error;

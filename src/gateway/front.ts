@@ -3,8 +3,8 @@ import { describe } from "../model/errors.ts";
 import { isObject, jsonDepth } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { log } from "../telemetry/log.ts";
-import type { Channel } from "./channel.ts";
-import { MAX_CLIENT_FRAME } from "./hello.ts";
+import type { Channel, Line } from "./channel.ts";
+import { isAgain, MAX_CLIENT_FRAME } from "./hello.ts";
 import { createCalls } from "./_calls.ts";
 import { createClientSide } from "./_client_side.ts";
 import { hasOffers } from "./exposure.ts";
@@ -24,6 +24,8 @@ export interface FrontOptions {
   readonly tellsRelated?: boolean;
   /** Whether these are many clients behind one connection, which is then asked and told nothing that is for one of them. */
   readonly isCrowd?: boolean;
+  /** The name of the client's connection; where it has one, the first line is not the client's but an `Again`. */
+  readonly connection?: string | undefined;
 }
 
 interface Problem {
@@ -51,7 +53,7 @@ const MODERN = "2026-07-28";
 export async function serveClient(
   wire: Channel,
   session: Promise<WorkSession>,
-  { shown, tellsRelated = false, isCrowd = false }: FrontOptions = {},
+  { shown, tellsRelated = false, isCrowd = false, connection }: FrontOptions = {},
 ): Promise<void> {
   const timers = [
     setTimeout(() => void adoptOnceGreeted(), ADOPT_AFTER_MS),
@@ -61,11 +63,15 @@ export async function serveClient(
   const greeted = Promise.withResolvers<void>();
   const adoptOnceGreeted = async () => {
     await within(greeted.promise, SILENT_MS, "the client says nothing").catch(() => {});
+    // Whoever waits for a run can be asked about it: it is taken up for them first.
+    await calls.placed();
     await adopt(session);
   };
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
   let handshake: "none" | "legacy" = "none";
+  /** The requests that an engine before was sent and whose frames are still to come. */
+  let again: Set<unknown> | undefined = connection === undefined ? new Set() : undefined;
 
   const send = (message: Message, related?: unknown) => {
     const { jsonrpc: _version, id, ...rest } = message;
@@ -82,7 +88,8 @@ export async function serveClient(
     close: () => Promise.resolve(),
     send: (message) => Promise.resolve(send(message as Message)),
   };
-  const calls = createCalls({ session, send, sendRaw: (id, frame) => (open.delete(id), wire.write(frame)) });
+  const sendRaw = (id: unknown, frame: string | Uint8Array) => (open.delete(id), wire.write(frame));
+  const calls = createCalls({ session, connection, send, sendRaw });
   const side = createClientSide({
     session,
     calls,
@@ -132,6 +139,7 @@ export async function serveClient(
       if (wasOpen) open.add(message.id);
       return;
     }
+    const isRepeated = message.id !== undefined && again?.delete(message.id) === true;
     if (message.id !== undefined) open.add(message.id);
     if (message.method === "initialize") {
       handshake = "legacy";
@@ -144,7 +152,7 @@ export async function serveClient(
       if (calls.cancel(message.params)) return;
     }
     if (message.id !== undefined && (message.method === "tools/call" || RELAYED.has(message.method as string))) {
-      return calls.start(message);
+      return calls.start(message, isRepeated);
     }
     transport.onmessage?.(message as unknown as JSONRPCMessage);
   }
@@ -181,7 +189,8 @@ export async function serveClient(
 
   try {
     await wire.read((line) => {
-      if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
+      if (!again) again = againIn(line);
+      else if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
       else take(line);
     });
   } finally {
@@ -208,6 +217,13 @@ async function warm(session: Promise<WorkSession>): Promise<void> {
   } catch (error) {
     log("debug", "search not warmed up", { reason: describe(error) });
   }
+}
+
+/** The ids that the pipe in front of us sends again. */
+function againIn(line: Line): Set<unknown> {
+  const said: unknown = line === TOO_LONG ? undefined : JSON.parse(new TextDecoder().decode(line));
+  if (!isAgain(said)) throw new TypeError("The line after the hello must say which requests are sent again");
+  return new Set(said.again);
 }
 
 /** The pipe in front of us reads ids off the first few hundred bytes of a line. */

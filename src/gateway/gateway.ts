@@ -177,7 +177,9 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await search.close();
       await calls.flush();
       await learning.flush();
-      await (await opening)?.close();
+      const home = await opening;
+      if (options.isStillOurs?.() === false) home?.abandon();
+      else await home?.close();
       log("info", "engine stopped");
       await stopLog();
     },

@@ -77,6 +77,8 @@ export interface SharedServer {
 export interface Session extends AsyncDisposable {
   readonly shared: Shared;
   readonly cwd: string;
+  /** The name of the client's connection, which outlives an engine. */
+  readonly connection: string | undefined;
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly privacy: Privacy | undefined;
@@ -105,6 +107,7 @@ export interface Session extends AsyncDisposable {
 export interface SessionContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly connection?: string | undefined;
 }
 
 interface Asked {
@@ -145,6 +148,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     shared,
     notice: NOBODY,
     cwd: context.cwd,
+    connection: context.connection,
     loaded,
     config,
     privacy,

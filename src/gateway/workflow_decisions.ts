@@ -43,14 +43,26 @@ export interface Request {
   readonly value?: Json | undefined;
   /** What exactly was shown to the human who approves. */
   readonly hash?: string;
+  /** The key of the client's request that brings it. */
+  readonly key?: string | undefined;
+  /** Whether it waits for the run's next answer although it only asks for its status. */
+  readonly isAttached?: boolean;
 }
 
 /** What a decision about a run that rests means for its journal; an error when it does not fit what the run waits for. */
-export function happeningsOf(
-  request: Request,
-  by: DecidedBy,
-  { state, plan }: { state: RunState; plan?: Plan | undefined },
-): Happening[] {
+export function happeningsOf(request: Request, by: DecidedBy, about: About): Happening[] {
+  const { key } = request;
+  return decided(request, by, about).map((happening) =>
+    key !== undefined && happening.kind === "command" ? { ...happening, request: key } : happening
+  );
+}
+
+interface About {
+  readonly state: RunState;
+  readonly plan?: Plan | undefined;
+}
+
+function decided(request: Request, by: DecidedBy, { state, plan }: About): Happening[] {
   const { action } = request;
   const reason = state.pending?.reason ?? "waiting";
   switch (action) {

@@ -15,8 +15,12 @@ const RECENT_MS = 24 * 3_600_000;
  * those that an earlier engine ran, since nobody knows any more whose they were.
  */
 export async function listRuns(session: WorkSession): Promise<JsonObject> {
-  const own = new Set(session.workflows.idsOf(session));
-  const all = await reportsOf(session.workflows, { cwd: session.cwd, limit: LOOKED_AT });
+  const { workflows, connection, cwd } = session;
+  const own = new Set(workflows.idsOf(session));
+  // Those of the same client in an engine that is gone.
+  const before = connection === undefined ? [] : await workflows.journal.list({ connection, cwd, limit: LOOKED_AT });
+  for (const { id } of before) own.add(id);
+  const all = await reportsOf(workflows, { cwd, limit: LOOKED_AT });
   const isFirst = (run: RunReport) => own.has(run.id) || !isOver(run);
   const others = all.filter((run) => !isFirst(run) && Date.now() - run.created < RECENT_MS)
     .filter((run) => run.status !== "completed" || isEarlier(run));

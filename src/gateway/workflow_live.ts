@@ -43,6 +43,7 @@ export interface LiveRun extends RunView {
   readonly settled: Promise<RunView>;
   /** The run that takes its place, where it only rests to have its tasks changed. */
   readonly handOver: HandOver;
+  /** The run when it has ended or paused; who asks again waits for the same. */
   watch(decider: Decider): Promise<RunView>;
 }
 
@@ -97,6 +98,7 @@ export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptio
     requireOpen();
     const watchers = new Set<Caller>();
     const listeners = new Set<Teller>();
+    const waiting = new Map<Decider, Promise<RunView>>();
     const { concurrency, server_concurrency } = session.config.limits;
     const onProgress: PortOptions["onProgress"] = (task, said) => {
       for (const { part } of listeners) part(task, said);
@@ -135,7 +137,7 @@ export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptio
       written,
       settled,
       handOver: { ...Promise.withResolvers<LiveRun | undefined>(), isDue: false },
-      watch: (decider) => watch(live, decider, { watchers, listeners }),
+      watch: (decider) => waiting.getOrInsertComputed(decider, () => watch(live, decider, { watchers, listeners })),
     };
     lives.set(id, live);
     remember(session, id);

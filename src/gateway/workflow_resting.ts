@@ -63,6 +63,13 @@ export function onlyHumansRestore(id: string): AgentCardsError {
   });
 }
 
+export function over(id: string, { status }: RunState): AgentCardsError {
+  const hint = status === "completed"
+    ? "Everything has succeeded. Run a new workflow for what else is wanted."
+    : "retry runs what failed again, replace and inject correct it, resolve decides a doubt.";
+  return new AgentCardsError("RUN_STATE", `${id} is over: ${status}`, { hint });
+}
+
 export function tooLate(id: string): AgentCardsError {
   return new AgentCardsError("RUN_TAKEN", `Somebody else has decided about ${id} meanwhile`, {
     hint: "Its status says what came of it.",

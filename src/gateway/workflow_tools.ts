@@ -1,10 +1,11 @@
+import type { RunOptions } from "../dag/event.ts";
 import { plan } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
-import { inOneLine } from "../model/errors.ts";
+import { AgentCardsError, inOneLine } from "../model/errors.ts";
 import { meant } from "../model/coerce.ts";
 import { readBySchema } from "../model/meaning.ts";
 import { isObject } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
+import { nearest, oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
@@ -108,4 +109,19 @@ function withFullName(task: unknown, book: ToolBook): unknown {
   const given = typeof task.arguments === "string" ? meant(task.arguments, "object")?.value : task.arguments;
   const meaning = found.tool && isObject(given) && { arguments: readBySchema(given, found.tool.inputSchema) };
   return { ...task, tool: found.id, ...meaning };
+}
+
+/** Ids in the options must be those of tasks. */
+export function checkOptions({ tasks }: Plan, { pause_after = [], return: wanted = [] }: RunOptions): void {
+  const ids = new Set(tasks.map(({ task }) => task.id));
+  const unknown = [...pause_after, ...wanted].filter((id) => !ids.has(id));
+  if (unknown.length === 0) return;
+  const near = nearest(unknown[0]!, ids, 1)[0];
+  throw new AgentCardsError(
+    "PLAN_INVALID",
+    `options name tasks that are not there: ${oneLine(unknown.join(", "), 200)}`,
+    {
+      hint: near ? `Did you mean ${near}?` : "Nothing was run.",
+    },
+  );
 }

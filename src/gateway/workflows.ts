@@ -7,7 +7,7 @@ import type { RunState } from "../dag/run_state.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
 import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { nearest, oneLine } from "../model/text.ts";
+import { oneLine } from "../model/text.ts";
 import { createTurns } from "../model/turn.ts";
 import { log } from "../telemetry/log.ts";
 import type { CodeRoom } from "./code_room.ts";
@@ -23,6 +23,7 @@ import {
   forged,
   isResting,
   onlyHumansRestore,
+  over,
   requireFolder,
   requireRestoring,
   restingState,
@@ -30,7 +31,8 @@ import {
   unknownRun,
 } from "./workflow_resting.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./workflow_needs.ts";
-import { createToolBook, type Planning, planTasks, type ToolBook } from "./workflow_tools.ts";
+import { isAskable, onceReadable } from "./workflow_attach.ts";
+import { checkOptions, createToolBook, type Planning, planTasks, type ToolBook } from "./workflow_tools.ts";
 
 /** A session with the runs of its engine at hand: what our own tools work with. */
 export interface WorkSession extends Session {
@@ -55,6 +57,11 @@ export interface Workflows {
   start(request: StartRequest, decider: Decider): Promise<RunView>;
   /** Applies a decision and waits until the run ends or pauses again. */
   resume(request: Request, decider: Decider): Promise<RunView>;
+  /**
+   * The next answer, an end or a pause, of the run that a request had started or decided about before its engine went;
+   * undefined where there is no such run. `onPlaced` is told once that is known and the run goes on.
+   */
+  attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined>;
   /** Goes on with what a crash interrupted and this session can carry on. */
   adopt(session: Session): Promise<void>;
   /** Goes on with runs that broke off, after the database was opened anew. */
@@ -100,9 +107,14 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     });
   }
 
+  /** Until a request is in the journal, the same request of a connection that broke must not be looked for there. */
+  const keyInTurn = <T>(key: string | undefined, work: () => Promise<T>) =>
+    key === undefined ? work() : inTurn(`request ${key}`, work);
+
   async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
-    const { session } = decider;
-    const started = await carried(session, async (): Promise<LiveRun | RunView> => {
+    const { session, caller } = decider;
+    const key = await caller.key?.();
+    const begin = async (): Promise<LiveRun | RunView> => {
       const book = createToolBook(session);
       const plan = await planTasks(tasks, { session, book });
       checkOptions(plan, options);
@@ -116,13 +128,14 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       const needs = await needsOf(session, fold.state.plan);
       live.requireOpen();
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
-      const writer = journal.begin(head);
+      const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
       if (!asked) return live.launch(id, { session, fold, plan, writer, book, written });
       await written.finally(writer.close);
       live.remember(session, id);
       return { id, state: fold.state };
-    });
+    };
+    const started = await keyInTurn(key, () => carried(session, begin));
     return "watch" in started ? await started.watch(decider) : started;
   }
 
@@ -132,33 +145,43 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     return await live.reserve(session, work);
   }
 
-  async function resume(request: Request, decider: Decider): Promise<RunView> {
-    const { workflow_id: id, action } = request;
+  /** Does with a run what is asked; `onRefused` is told where that cannot be, while the run still rests. */
+  function applied(request: Request, decider: Decider, onRefused?: OnRefused): Promise<LiveRun | RunView> {
+    const { workflow_id: id } = request;
+    // Whether a run is running or rests must not change while somebody decides about it.
+    return inTurn(id, async () => {
+      const running = live.get(id);
+      if (running?.state.status === "running") {
+        checkFolder(id, running.session.cwd, decider);
+        await steer(running, request, decider);
+        return running;
+      }
+      // One that has just come to rest is not running any more; its last row is on the way.
+      await running?.settled.catch(() => {});
+      const row = await journal.find(id);
+      if (!row) throw unknownRun(id);
+      checkFolder(id, row.cwd, decider);
+      const carrier = carrierOf(row, decider);
+      const work = () => rest(request, decider, { row, carrier });
+      try {
+        return carrier ? await carried(carrier, work) : await work();
+      } catch (error) {
+        if (carrier) await onRefused?.(row, carrier);
+        throw error;
+      }
+    });
+  }
+
+  async function resume(given: Request, decider: Decider): Promise<RunView> {
+    const { action } = given;
+    const request = action === "status" ? given : { ...given, key: await decider.caller.key?.() };
     const held = changesTasks(action) ? await holdFor(request, decider) : undefined;
     let next: LiveRun | undefined;
+    const goOnHeld: OnRefused = async (row, carrier) => {
+      next = await carried(carrier, () => goOnAsBefore(row, carrier)).catch(() => undefined);
+    };
     try {
-      // Whether a run is running or rests must not change while somebody decides about it.
-      const found = await inTurn(id, async (): Promise<LiveRun | RunView> => {
-        const running = live.get(id);
-        if (running?.state.status === "running") {
-          checkFolder(id, running.session.cwd, decider);
-          await steer(running, request, decider);
-          return running;
-        }
-        // One that has just come to rest is not running any more; its last row is on the way.
-        await running?.settled.catch(() => {});
-        const row = await journal.find(id);
-        if (!row) throw unknownRun(id);
-        checkFolder(id, row.cwd, decider);
-        const carrier = carrierOf(row, decider);
-        const work = () => rest(request, decider, { row, carrier });
-        try {
-          return carrier ? await carried(carrier, work) : await work();
-        } catch (error) {
-          if (held && carrier) next = await carried(carrier, () => goOnAsBefore(row, carrier)).catch(() => undefined);
-          throw error;
-        }
-      });
+      const found = await keyInTurn(request.key, () => applied(request, decider, held && goOnHeld));
       if (!("watch" in found)) return found;
       next = found;
       return action === "status" ? found : await found.watch(decider);
@@ -166,6 +189,20 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       // Whoever waited for the run before it was held waits for what it goes on as.
       held?.resolve(next);
     }
+  }
+
+  async function attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined> {
+    const { signal } = decider.caller;
+    const found = await keyInTurn(key, async (): Promise<LiveRun | RunView | undefined> => {
+      const workflow_id = await onceReadable(() => journal.runOf(key), signal);
+      if (workflow_id === undefined) return undefined;
+      const found = await applied({ workflow_id, action: "status", isAttached: true }, decider);
+      // It was taken up before anybody could be asked: now somebody can.
+      return isAskable(found.state, decider.caller)
+        ? await applied({ workflow_id, action: "continue", key }, decider).catch(() => found)
+        : found;
+    }).finally(onPlaced);
+    return found && "watch" in found ? await found.watch(decider) : found;
   }
 
   /** Brings a run that is running to a rest, so that its tasks can be changed. */
@@ -196,7 +233,8 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
   async function rest(request: Request, decider: Decider, { row, carrier }: Carried): Promise<LiveRun | RunView> {
     const { workflow_id: id, action } = request;
     // What a crash interrupted goes on by itself, but not with tasks that are about to be changed.
-    const resumed = changesTasks(action) ? undefined : await takeUp(row, carrier);
+    const watcher = action !== "status" || request.isAttached ? decider : undefined;
+    const resumed = changesTasks(action) ? undefined : await takeUp(row, carrier, watcher);
     if (resumed) {
       await steer(resumed, request, decider);
       return resumed;
@@ -245,7 +283,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const state = restingState(fold.state);
     if (action === "approve" && state.pending && !await isGenuine(row.id, state.pending)) throw forged(row.id);
     const decided = happeningsOf(wanted, decider.by, { state, plan });
-    if (session) return await goOn({ row, fold }, { decided, session, book, why: action });
+    if (session) return await goOn({ row, fold }, { decided, session, book, why: action, watcher: decider });
     if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row);
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
     const events = record(fold, decided);
@@ -273,9 +311,9 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const { action } = request;
     if (action === "inject") {
       const bigger = await planned(request, { session, book }, state);
-      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger);
+      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger, request.key);
       await writer.rehead(await needsOf(session, state.plan));
-    } else if (action === "abort") run.decide({ action }, decider.by);
+    } else if (action === "abort") run.decide({ action }, decider.by, undefined, request.key);
     else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
     else if (action !== "continue" && action !== "status") {
       throw new AgentCardsError("RUN_STATE", `${id} is running; "${action}" is for a run that waits`, {
@@ -284,7 +322,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     }
   }
 
-  async function goOn({ row, fold }: Resting, { decided, session, book, why }: Next): Promise<LiveRun> {
+  async function goOn({ row, fold }: Resting, { decided, session, book, why, watcher }: Next): Promise<LiveRun> {
     const first = record(fold, [...decided, { kind: "resumed", why }]);
     const { plan: tasks } = fold.state;
     // Starting them takes as long as all the rest here; a run that will only rest again needs none.
@@ -303,15 +341,19 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const writer = await journal.take(row, first, summaryOf(fold.state));
     if (!writer) throw tooLate(row.id);
     if (decided.some(({ kind }) => kind === "planned")) await writer.rehead(await needsOf(session, tasks));
-    return live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
+    const launched = live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
+    // Before it takes its first step, which may be a question.
+    if (watcher) launched.watch(watcher).catch(() => {});
+    return launched;
   }
 
   /** Goes on with a run that a crash interrupted not long ago, where everything is as it was. */
-  async function takeUp(row: RunRow, session: Session | undefined): Promise<LiveRun | undefined> {
+  async function takeUp(row: RunRow, session: Session | undefined, watcher?: Decider): Promise<LiveRun | undefined> {
     if (!session || !isResting(row) || row.seen < Date.now() - session.config.engine.auto_resume) return undefined;
     if (row.fingerprint !== await fingerprintOf(session, row.servers)) return undefined;
     const fold = await journal.open(row.id);
-    return await goOn({ row, fold }, { decided: [], session, book: createToolBook(session), why: "after a restart" });
+    const book = createToolBook(session);
+    return await goOn({ row, fold }, { decided: [], session, book, why: "after a restart", watcher });
   }
 
   /** The session that a run goes on in: one of its folder that can start its servers. */
@@ -325,6 +367,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     journal,
     start,
     resume,
+    attach,
     adopt: (session) =>
       carried(session, async () => {
         const rows = await journal.list({ status: ["running"], cwd: session.cwd });
@@ -358,12 +401,7 @@ async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-function over(id: string, { status }: RunState): AgentCardsError {
-  const hint = status === "completed"
-    ? "Everything has succeeded. Run a new workflow for what else is wanted."
-    : "retry runs what failed again, replace and inject correct it, resolve decides a doubt.";
-  return new AgentCardsError("RUN_STATE", `${id} is over: ${status}`, { hint });
-}
+type OnRefused = (row: RunRow, carrier: Session) => Promise<void>;
 
 interface Resting {
   readonly row: RunRow;
@@ -381,19 +419,6 @@ interface Next {
   readonly session: Session;
   readonly book: ToolBook;
   readonly why: string;
-}
-
-/** Ids in the options must be those of tasks. */
-function checkOptions({ tasks }: Plan, { pause_after = [], return: wanted = [] }: RunOptions): void {
-  const ids = new Set(tasks.map(({ task }) => task.id));
-  const unknown = [...pause_after, ...wanted].filter((id) => !ids.has(id));
-  if (unknown.length === 0) return;
-  const near = nearest(unknown[0]!, ids, 1)[0];
-  throw new AgentCardsError(
-    "PLAN_INVALID",
-    `options name tasks that are not there: ${oneLine(unknown.join(", "), 200)}`,
-    {
-      hint: near ? `Did you mean ${near}?` : "Nothing was run.",
-    },
-  );
+  /** The one who waits for it. */
+  readonly watcher?: Decider | undefined;
 }

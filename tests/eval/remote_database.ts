@@ -24,6 +24,7 @@ export function remoteDatabase(rpc: Rpc): Database {
     exec: (sql) => rpc.ask("exec", { sql }),
     transaction: missing,
     atRest: missing,
+    abandon: () => {},
     close: () => Promise.resolve(),
   };
 }

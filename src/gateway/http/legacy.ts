@@ -49,7 +49,7 @@ export function createLegacyHandler(connect: ConnectEngine, options: LegacyOptio
       const session = sessions.get(transport.sessionId ?? "");
       if (session) session.lastUsed = performance.now();
     };
-    const wire = openWire(() => connect(false), (message, related) => {
+    const wire = openWire((connection) => connect(false, connection), (message, related) => {
       if (message.method === undefined) answered(message.id);
       // A stream that its client has closed takes nothing more: what was meant for it is lost with it.
       transport.send(message as never, related === undefined ? undefined : { relatedRequestId: related as never })

@@ -40,7 +40,7 @@ export function createModernHandler(connect: ConnectEngine) {
   const watched = new Map<object, readonly string[]>();
   let listening: string | undefined;
 
-  const wire = openWire(() => connect(true), (message, related) => {
+  const wire = openWire((connection) => connect(true, connection), (message, related) => {
     const { id, method } = message;
     if (method === undefined) {
       waiting.get(id)?.settle(message);

@@ -11,12 +11,12 @@ export interface Wire {
   close(): void;
 }
 
-/** `isCrowd`: whether the connection carries the requests of many clients. */
-export type ConnectEngine = (isCrowd: boolean) => Promise<EngineConnection>;
+/** `isCrowd`: whether the connection carries the requests of many clients; `connection`: its name. */
+export type ConnectEngine = (isCrowd: boolean, connection: string) => Promise<EngineConnection>;
 
 /** `related`: the request that a message belongs to, where it belongs to one. */
 export function openWire(
-  connect: () => Promise<EngineConnection>,
+  connect: (connection: string) => Promise<EngineConnection>,
   onMessage: (message: Message, related: unknown) => void,
 ): Wire {
   const encoder = new TextEncoder();
