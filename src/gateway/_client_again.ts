@@ -38,6 +38,7 @@ export function workAgain(work: Work, { method, params, onPlaced }: Repeated): W
   const run: Work["run"] = async (session, caller) => {
     const attach = (isTemplate = false) => attached(session, caller, { onPlaced, isTemplate });
     const carryOut = () => {
+      onPlaced();
       // Nobody waits for it any more, and nothing has begun.
       caller.signal.throwIfAborted();
       return work.run(session, caller);

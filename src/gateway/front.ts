@@ -189,8 +189,12 @@ export async function serveClient(
 
   try {
     await wire.read((line) => {
-      if (!again) again = againIn(line);
-      else if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
+      if (!again) {
+        again = againIn(line);
+        const count = again.size;
+        // The log is open once the session is.
+        if (count > 0) session.then(() => log("info", "requests sent again", { count }), () => {});
+      } else if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
       else take(line);
     });
   } finally {

@@ -18,6 +18,7 @@ const NAMES = [
   "makespan",
   "journal",
   "crash",
+  "answers",
   "sandbox",
   "code",
   "dependencies",

@@ -54,6 +54,16 @@ Deno.test("eval soak: a few seconds of every kind of call, without an error", as
   assert.ok(last <= first + 10, `${first} handles became ${last}`);
 });
 
+Deno.test("eval answers: engines die under requests, every effect happens once and every answer is the run's own", async () => {
+  const { trials, effects_twice, effects_lost, real_answers, requests_hit, errors } = await evaluate(
+    "answers",
+    "--trials",
+    "4",
+  );
+  assert.deepEqual([trials, effects_twice, effects_lost, real_answers, errors], [4, 0, 0, 1, []]);
+  assert.ok(Number(requests_hit) > 0);
+});
+
 Deno.test("eval stale: a read sees what was changed since the read before it, whoever changed it", async () => {
   const { trials, stale, sources } = await evaluate("stale", "--trials", "24");
   assert.deepEqual([trials, stale], [24, 0], JSON.stringify(sources));
