@@ -4,13 +4,13 @@
 import { chmod, copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type LauncherFiles, MARK, shellLauncher, windowsLauncher } from "./src/cli/launcher.ts";
 
 const CLONE = fileURLToPath(new URL(".", import.meta.url));
 const OWN = join(CLONE, ".bin");
 /** As the README has it: whoever has Node.js can type it. */
 const SETUP = `npx -y deno@${Deno.version.deno} task setup`;
 const IS_WINDOWS = Deno.build.os === "windows";
-const MARK = "agentcards launcher, written by `deno task setup`";
 
 class Refused extends Error {}
 
@@ -23,7 +23,15 @@ async function main(args: readonly string[]): Promise<void> {
   const deno = await keepDeno();
   await copyFile(join(CLONE, "deno.lock"), join(OWN, "deno.lock"));
   await mkdir(bin, { recursive: true });
-  await writeAside(launcher, IS_WINDOWS ? windowsLauncher(deno) : shellLauncher(deno));
+  const files: LauncherFiles = {
+    deno,
+    clone: CLONE,
+    config: join(CLONE, "deno.json"),
+    main: join(CLONE, "main.ts"),
+    locks: [join(CLONE, "deno.lock"), join(OWN, "deno.lock")],
+    setup: SETUP,
+  };
+  await writeAside(launcher, IS_WINDOWS ? windowsLauncher(files) : shellLauncher(files));
   await chmod(launcher, 0o755);
   const version = await run(launcher, ["--version"]);
   console.log(`agentcards ${version.trim()} is installed: ${launcher}`);
@@ -65,28 +73,6 @@ async function keepDeno(): Promise<string> {
   await link(Deno.execPath(), draft).catch(() => copyFile(Deno.execPath(), draft).then(() => chmod(draft, 0o755)));
   await rename(draft, kept);
   return kept;
-}
-
-const FLAGS = ["run", "--allow-all", "--no-prompt", "--quiet", "--cached-only", "--frozen", "--config"];
-
-function shellLauncher(deno: string): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-  const command = [quoted(deno), ...FLAGS, quoted(join(CLONE, "deno.json")), quoted(join(CLONE, "main.ts"))].join(" ");
-  // After a `git pull` that changed the lock file, the packages are not those that the code wants.
-  return `#!/bin/sh
-# ${MARK}
-if ! cmp -s ${quoted(join(CLONE, "deno.lock"))} ${quoted(join(OWN, "deno.lock"))}; then
-  echo "AgentCards was updated, its packages were not. In" ${quoted(CLONE)} "run: ${SETUP}" >&2
-  exit 1
-fi
-export DENO_NO_UPDATE_CHECK=1
-exec ${command} "$@"
-`;
-}
-
-function windowsLauncher(deno: string): string {
-  const command = [`"${deno}"`, ...FLAGS, `"${join(CLONE, "deno.json")}"`, `"${join(CLONE, "main.ts")}"`].join(" ");
-  return `@echo off\r\nrem ${MARK}\r\nset DENO_NO_UPDATE_CHECK=1\r\n${command} %*\r\n`;
 }
 
 async function writeAside(path: string, text: string): Promise<void> {
