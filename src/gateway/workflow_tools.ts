@@ -1,5 +1,6 @@
 import type { RunOptions } from "../dag/event.ts";
 import { plan } from "../dag/plan.ts";
+import type { RunState } from "../dag/run_state.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, inOneLine } from "../model/errors.ts";
 import { meant } from "../model/coerce.ts";
@@ -12,6 +13,7 @@ import { judge } from "../policy/rules.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { denied, resolveTool } from "./execute.ts";
 import type { Session } from "./session.ts";
+import { replacedIn, type Request } from "./workflow_decisions.ts";
 
 type Found = { readonly id: string; readonly tool?: Tool } | { readonly problem: string };
 
@@ -124,4 +126,18 @@ export function checkOptions({ tasks }: Plan, { pause_after = [], return: wanted
       hint: near ? `Did you mean ${near}?` : "Nothing was run.",
     },
   );
+}
+
+/** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */
+export async function planDecision(request: Request, planning: Planning, state: RunState): Promise<Plan | undefined> {
+  const { action, tasks } = request;
+  if (action !== "inject" && action !== "replace") return undefined;
+  const given = action === "replace" ? replacedIn(request) : new Set<string>();
+  const unknown = [...given].find((id) => !state.tasks.has(id));
+  if (unknown !== undefined) {
+    throw new AgentCardsError("RUN_STATE", `Task ${oneLine(unknown, 64)} is not in the run`, {
+      hint: "replace gives tasks of the run another definition; inject adds tasks.",
+    });
+  }
+  return await planTasks(tasks, planning, state.plan.filter(({ id }) => !given.has(id)));
 }

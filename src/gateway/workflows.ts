@@ -1,20 +1,17 @@
 import { isGenuine } from "../dag/approval.ts";
-import { type Happening, isOver, type RunOptions } from "../dag/event.ts";
+import { type Happening, isOver } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
 import { planAgain } from "../dag/plan.ts";
-import { type Held, pendingOf, summaryOf } from "../dag/pending.ts";
+import { pendingOf, summaryOf } from "../dag/pending.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
-import type { Plan } from "../dag/task.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { createTurns } from "../model/turn.ts";
 import { log } from "../telemetry/log.ts";
-import type { CodeRoom } from "./code_room.ts";
 import type { CodeServices } from "./workflow_code.ts";
 import type { Session } from "./session.ts";
-import type { Suggestions } from "./suggestions.ts";
-import { changesTasks, happeningsOf, isRepair, onlyHumans, replacedIn, type Request } from "./workflow_decisions.ts";
+import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./workflow_decisions.ts";
 import { createBrokenRuns } from "./workflow_broken.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./workflow_live.ts";
 import {
@@ -30,54 +27,12 @@ import {
   tooLate,
   unknownRun,
 } from "./workflow_resting.ts";
+import type { StartRequest, Workflows } from "./workflow_port.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./workflow_needs.ts";
 import { isAskable, onceReadable } from "./workflow_attach.ts";
-import { checkOptions, createToolBook, type Planning, planTasks, type ToolBook } from "./workflow_tools.ts";
+import { checkOptions, createToolBook, planDecision, planTasks, type ToolBook } from "./workflow_tools.ts";
 
-/** A session with the runs of its engine at hand: what our own tools work with. */
-export interface WorkSession extends Session {
-  readonly workflows: Workflows;
-  readonly code: CodeRoom;
-  readonly suggestions: Suggestions;
-}
-
-export interface StartRequest {
-  readonly tasks: unknown;
-  readonly options: RunOptions;
-  /** How lists call it. */
-  readonly name: string;
-  /** A call of it that was asked something before: the run starts out at rest and waits for the answer. */
-  readonly asked?: Held;
-}
-
-/** All runs of an engine: those that run, and those that rest in the journal. */
-export interface Workflows {
-  readonly journal: Journal;
-  /** Plans and runs tasks until the run ends or pauses. */
-  start(request: StartRequest, decider: Decider): Promise<RunView>;
-  /** Applies a decision and waits until the run ends or pauses again. */
-  resume(request: Request, decider: Decider): Promise<RunView>;
-  /**
-   * The next answer, an end or a pause, of the run that a request had started or decided about before its engine went;
-   * undefined where there is no such run. `onPlaced` is told once that is known and the run goes on.
-   */
-  attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined>;
-  /** Goes on with what a crash interrupted and this session can carry on. */
-  adopt(session: Session): Promise<void>;
-  /** Goes on with runs that broke off, after the database was opened anew. */
-  recover(): Promise<void>;
-  /** The state of a run that is running in this engine. */
-  state(id: string): RunState | undefined;
-  /** The runs that a session has started or gone on with. */
-  idsOf(session: Session): readonly string[];
-  /** Whether any run is running just now. */
-  isRunning(): boolean;
-  /** Waits until no run needs the session any more. */
-  released(session: Session): Promise<void>;
-  /** Starts nothing more; runs come to a rest from which the next engine goes on. */
-  leave(): void;
-  close(): Promise<void>;
-}
+export type { StartRequest, Workflows, WorkSession } from "./workflow_port.ts";
 
 export interface WorkflowsOptions {
   readonly journal: Journal;
@@ -211,7 +166,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     if (running?.state.status !== "running") return undefined;
     checkFolder(running.id, running.session.cwd, decider);
     // A decision that would be refused must not make the run stop.
-    const plan = await planned(request, running, running.state);
+    const plan = await planDecision(request, running, running.state);
     happeningsOf(request, decider.by, { state: running.state, plan });
     const { handOver } = running;
     handOver.isDue = true;
@@ -275,7 +230,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     if (session && action !== "abort") await requireFolder(row);
     if ((action === "inject" || action === "replace") && !session) throw elsewhere(row.id, row);
     const book = createToolBook(session ?? decider.session);
-    const plan = session && await planned(request, { session, book }, fold.state);
+    const plan = session && await planDecision(request, { session, book }, fold.state);
     // To make the call again where nobody could answer it again would only do again what it had begun.
     const isInVain = action === "continue" && fold.state.pending?.reason === "question" && !decider.caller.ask;
     if (isInVain) return { id: row.id, state: fold.state };
@@ -291,26 +246,12 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     return { id: row.id, state: fold.state };
   }
 
-  /** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */
-  async function planned(request: Request, planning: Planning, state: RunState): Promise<Plan | undefined> {
-    const { action, tasks } = request;
-    if (action !== "inject" && action !== "replace") return undefined;
-    const given = action === "replace" ? replacedIn(request) : new Set<string>();
-    const unknown = [...given].find((id) => !state.tasks.has(id));
-    if (unknown !== undefined) {
-      throw new AgentCardsError("RUN_STATE", `Task ${oneLine(unknown, 64)} is not in the run`, {
-        hint: "replace gives tasks of the run another definition; inject adds tasks.",
-      });
-    }
-    return await planTasks(tasks, planning, state.plan.filter(({ id }) => !given.has(id)));
-  }
-
   /** A decision about a run that is running. */
   async function steer(running: LiveRun, request: Request, decider: Decider): Promise<void> {
     const { id, state, session, book, run, writer } = running;
     const { action } = request;
     if (action === "inject") {
-      const bigger = await planned(request, { session, book }, state);
+      const bigger = await planDecision(request, { session, book }, state);
       run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger, request.key);
       await writer.rehead(await needsOf(session, state.plan));
     } else if (action === "abort") run.decide({ action }, decider.by, undefined, request.key);
