@@ -46,5 +46,7 @@ export function unusable(cause: unknown): AgentCardsError {
   return new AgentCardsError("DB_UNUSABLE", `The journal cannot be used: ${messageOf(cause)}`, {
     cause,
     hint: "The run stopped where it was. Once the database works again, go on with it by its id.",
+    // PostgreSQL refused the statement: nothing of it was written.
+    data: { isUnwritten: true },
   });
 }

@@ -118,6 +118,7 @@ export function createJournal(database: Promise<Database | undefined>, options: 
       const why = problem?.message ?? "it cannot be opened";
       throw new AgentCardsError("DB_UNUSABLE", `Workflows need the database: ${why}`, {
         hint: problem?.hint ?? "`agentcards status` says what is wrong with it.",
+        data: { isUnwritten: true },
       });
     }
     if (options.isAlone) {

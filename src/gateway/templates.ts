@@ -4,6 +4,7 @@ import { escapeReferences, referencesIn } from "../dag/references.ts";
 import type { Task } from "../dag/task.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
+import { within } from "../model/time.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 
@@ -37,6 +38,8 @@ export interface Templates {
   tools(): Promise<readonly Tool[]>;
 }
 
+/** A search waits so long for what is saved. */
+const PATIENCE_MS = 1_000;
 const NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
 
 export function createTemplates(
@@ -47,13 +50,21 @@ export function createTemplates(
   let tools: readonly Tool[] = [];
   let reading: Promise<Map<string, Template>> | undefined;
 
+  async function opened(): Promise<Database> {
+    const db = await database;
+    if (db) return db;
+    throw new AgentCardsError("DB_UNUSABLE", "Saved workflows are in the database, and it cannot be used", {
+      hint: "`agentcards status` says what is wrong with it.",
+    });
+  }
+
   async function read(): Promise<Map<string, Template>> {
     if (known) return known;
     reading ??= (async () => {
-      const db = await database;
-      const rows = await db?.query<Omit<Template, "tasks"> & { tasks: string }>(
+      const db = await opened();
+      const rows = await db.query<Omit<Template, "tasks"> & { tasks: string }>(
         "select name, description, parameters, tasks from workflow_template order by name",
-      ) ?? [];
+      );
       known = new Map(
         rows.map((row) => [row.name, { ...row, ...JSON.parse(row.tasks) as Pick<Template, "tasks" | "pause"> }]),
       );
@@ -78,8 +89,7 @@ export function createTemplates(
         });
       }
       const map = await read();
-      const db = await database;
-      if (!db) throw new AgentCardsError("DB_UNUSABLE", "There is no database to save a workflow in");
+      const db = await opened();
       const { name, description, parameters, tasks, pause } = template;
       await db.query(
         `insert into workflow_template (name, description, parameters, tasks) values ($1, $2, $3::jsonb, $4)
@@ -92,8 +102,8 @@ export function createTemplates(
     },
     async remove(name) {
       const map = await read();
-      const db = await database;
-      await db?.query("delete from workflow_template where name = $1", [name]);
+      const db = await opened();
+      await db.query("delete from workflow_template where name = $1", [name]);
       const wasThere = map.delete(name);
       await changed(map);
       return wasThere;
@@ -108,7 +118,7 @@ export function createTemplates(
         hint: near.length ? `Nearest: ${near.join(", ")}.` : "`agentcards workflow list` tells which there are.",
       });
     },
-    tools: () => read().then(() => tools, () => []),
+    tools: () => within(read(), PATIENCE_MS, "the database is still being opened").then(() => tools, () => []),
   };
 }
 

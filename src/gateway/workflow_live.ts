@@ -252,8 +252,8 @@ async function watch(
   if (signal.aborted) leave();
   onStart?.(live);
   try {
-    const view = await live.settled.catch((error) => {
-      throw isJournalLost(error) ? brokenOff(live.id, error) : error;
+    const view = await live.settled.catch(async (error) => {
+      throw isJournalLost(error) ? await brokenOff(live, error) : error;
     });
     if (!live.handOver.isDue || signal.aborted) return view;
     const next = await live.handOver.promise;
@@ -269,13 +269,21 @@ function isJournalLost(error: unknown): boolean {
   return error instanceof AgentCardsError && error.code === "DB_UNUSABLE";
 }
 
-/** Whoever waited for such a run must not start it again. */
-function brokenOff(id: string, error: AgentCardsError): AgentCardsError {
-  return new AgentCardsError("DB_UNUSABLE", `${id} stopped for now: ${error.message}`, {
-    cause: error,
-    hint:
-      `Do not run it again: it goes on by itself once its journal can be written. resume_workflow {"workflow_id": "${id}", "action": "status"} says how it is.`,
-  });
+/** Whoever waited for such a run must not start it again, unless it has never begun. */
+async function brokenOff({ id, written }: LiveRun, error: AgentCardsError): Promise<AgentCardsError> {
+  const isWritten = await written.then(() => true, () => false);
+  if (!isWritten && error.data?.isUnwritten === true) return error;
+  const ask = `resume_workflow {"workflow_id": "${id}", "action": "status"} says how it is.`;
+  return new AgentCardsError(
+    "DB_UNUSABLE",
+    `${id} ${isWritten ? "stopped for now" : "may or may not have begun"}: ${error.message}`,
+    {
+      cause: error,
+      hint: isWritten
+        ? `Do not run it again: it goes on by itself once its journal can be written. ${ask}`
+        : `Do not run it again before you know: ${ask}`,
+    },
+  );
 }
 
 /** What a cancelled call says about why, when it was really called off: neither too slow for its client nor cut off. */
