@@ -72,19 +72,30 @@ Deno.test("run_workflow: its one request gets the run's own end, and each effect
   assert.deepEqual(runs.map(({ workflow_id, session }) => [workflow_id, session]), [[done.workflow_id, undefined]]);
 });
 
-Deno.test("run_workflow: a doubt and a pause are answers, too", async () => {
+Deno.test("a doubt and a pause are answers, too, and a decision about them is made once", async () => {
   await using home = await createTestHome({ servers: SERVERS, policy: { effects: EFFECTS } });
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   await warm(client);
   const doubtful = begin(client, "run_workflow", {
-    tasks: [task("acts", "kit:append", { file, line: "acts", ms: 60_000 })],
+    tasks: [
+      task("acts", "kit:append", { file, line: "acts", ms: 60_000 }),
+      task("reads", "kit:wait", { ms: 2 * SLOW_MS }, { depends_on: ["acts"] }),
+      task("last", "kit:append", { file, line: "last after $OUTPUT[reads]" }),
+    ],
   });
   await until("it acts", has(file, "begin acts"));
   await crash(home);
   const doubt = await workflow(doubtful);
   assert.deepEqual([doubt.status, doubt.pending?.reason, doubt.pending?.task], ["paused", "in_doubt", "acts"]);
   assert.deepEqual(await linesOf(file), ["begin acts"]);
+  const resolution = { workflow_id: doubt.workflow_id, action: "resolve", task: "acts", outcome: "done" };
+  const resolving = begin(client, "resume_workflow", resolution, { progressToken: "r" });
+  await until("it goes on", () => JSON.stringify(client.others).includes('"progressToken":"r"'));
+  await sleep(300);
+  await crash(home);
+  assert.equal((await workflow(resolving)).status, "completed");
+  assert.deepEqual(await linesOf(file), ["begin acts", ...ONCE.slice(2)]);
 
   const pausing = begin(client, "run_workflow", {
     tasks: threeSteps(`${file}2`),
