@@ -32,12 +32,12 @@ export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): Cod
     const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
       typeof import("../sandbox/sandbox.ts")
     >);
-    const { level, groups } = await available();
+    const { level, groups, setpriv } = await available();
     // One engine works in a home: what lies there was left by one that was killed.
     const folder = `${cacheDirectory}/cages`;
     await Deno.remove(folder, { recursive: true }).catch(() => {});
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-    return createSandbox({ level, groups, folder, watch, forget });
+    return createSandbox({ level, groups, setpriv, folder, watch, forget });
   }
 
   async function openTypes(): Promise<TypeChecker> {
@@ -45,7 +45,8 @@ export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): Cod
     const { createTypeChecker } = await (import("../sandbox/typecheck.ts" as string) as Promise<
       typeof import("../sandbox/typecheck.ts")
     >);
-    return createTypeChecker({ watch, forget, cache: cacheDirectory });
+    const { setpriv } = await available();
+    return createTypeChecker({ watch, forget, setpriv, cache: cacheDirectory });
   }
 
   return {

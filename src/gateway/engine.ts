@@ -3,6 +3,7 @@ import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } fro
 import { takeLock } from "../db/lock.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
+import { closeOnExec } from "./close_on_exec.ts";
 import type { Gateway } from "./gateway.ts";
 import {
   type Hello,
@@ -113,7 +114,7 @@ async function run(home: Home): Promise<number> {
   return 0;
 }
 
-/** Listens on a socket that only its owner may open, from the first moment on. */
+/** Listens on a socket that only its owner may open, from the first moment on, and that no child has. */
 async function listen(path: string, onConnection: (socket: net.Socket) => void): Promise<net.Server> {
   const server = net.createServer(onConnection);
   const mask = Deno.umask(0o177);
@@ -125,6 +126,7 @@ async function listen(path: string, onConnection: (socket: net.Socket) => void):
   } finally {
     Deno.umask(mask);
   }
+  closeOnExec((server as unknown as { _handle: { fd: number } })._handle.fd);
   return server;
 }
 

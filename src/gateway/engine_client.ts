@@ -1,5 +1,5 @@
 import { type Home, requirePrivateSocket, socketPath } from "../config/home.ts";
-import { findHolder, type LockHolder, lockHolder, readHolder } from "../db/lock.ts";
+import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
@@ -41,6 +41,7 @@ const START_TIMEOUT_MS = 15_000;
 const RETRY_MS = 5;
 const AFTER_LOST_RACE_MS = 100;
 const MOST_STARTS = 3;
+const LOOK_EVERY_MS = 500;
 /** An engine listens within a second and closes within three. */
 const SILENT_ENGINE_MS = 8_000;
 const ALONE_MS = 2_000;
@@ -71,15 +72,12 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
   }
 
   for (;;) {
-    const channel = await open(await findSocket(options), home).catch((error) => error as Error);
-    if (!(channel instanceof Error)) {
-      const greeted = await greet(channel, options);
-      if (greeted) return greeted;
-    } else if (channel instanceof AgentCardsError) {
-      throw channel;
-    } else if (!program) {
-      throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: channel });
-    } else if (!starting) {
+    const reached = await reach(options);
+    if (reached && !(reached instanceof Error)) return reached;
+    if (reached && !program) {
+      throw new AgentCardsError("ENGINE_UNREACHABLE", "The engine is not running", { cause: reached });
+    }
+    if (reached && program && !starting) {
       starting = true;
       // One that ends at once lost the race to one that is just closing: after a moment the next may try.
       start(program).catch((error) => failure = error)
@@ -87,7 +85,7 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
     }
     if (failure instanceof AgentCardsError) throw failure;
     if (failure !== undefined) throw await notStarted(home, { cause: failure, from });
-    if (performance.now() > deadline) throw await notStarted(home, { cause: channel, from });
+    if (performance.now() > deadline) throw await notStarted(home, { cause: reached, from });
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }
@@ -131,21 +129,35 @@ function inOtherUse(home: Home, { pid }: LockHolder): AgentCardsError {
   });
 }
 
-async function open(path: string, home: Home): Promise<Channel> {
-  requirePrivateSocket(path, home);
-  return connChannel(await Deno.connect({ transport: "unix", path }), MAX_ENGINE_FRAME);
+/** Says hello to the engine; undefined means that it is going and a new one is due, an error that none is there. */
+async function reach(options: ConnectOptions): Promise<EngineConnection | Error | undefined> {
+  const path = await findSocket(options);
+  requirePrivateSocket(path, options.home);
+  const conn = await Deno.connect({ transport: "unix", path }).catch((error) => error as Error);
+  if (conn instanceof Error) return conn;
+  const socket = identityOf(path);
+  /** A process that outlived its engine may have inherited the socket, and answers never: lock and path tell. */
+  const isLeft = async () => !await findHolder(options.home.lock) || identityOf(path) !== socket;
+  return await greet(connChannel(conn, MAX_ENGINE_FRAME), isLeft, options);
 }
 
-/** Says hello; undefined means that the engine is going and a new one is due. */
-async function greet(channel: Channel, options: ConnectOptions): Promise<EngineConnection | undefined> {
-  const { kind, cwd, env, tellsRelated, isCrowd, connection } = options;
-  const more = { tellsRelated, isCrowd, connection };
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, ...more }));
-  let timer: ReturnType<typeof setTimeout> | undefined;
+async function greet(
+  channel: Channel,
+  isLeft: () => Promise<boolean>,
+  options: ConnectOptions,
+): Promise<EngineConnection | Error | undefined> {
+  const { kind, cwd, env, tellsRelated, isCrowd } = options;
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated, isCrowd }));
+  const answer = channel.first();
   try {
-    const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), HELLO_TIMEOUT_MS));
-    const first = await Promise.race([channel.first(), silence]);
-    if (first === "silence") throw await silentEngine(options.home);
+    const deadline = performance.now() + HELLO_TIMEOUT_MS;
+    let first = await before(answer, LOOK_EVERY_MS);
+    for (; first === "silence"; first = await before(answer, LOOK_EVERY_MS)) {
+      if (performance.now() > deadline) throw await silentEngine(options.home);
+      if (!await isLeft()) continue;
+      channel.close();
+      return new Error("nobody answers on the socket that an engine left");
+    }
     if (first === undefined) return undefined;
     const welcome = parseWelcome(first);
     if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
@@ -154,9 +166,13 @@ async function greet(channel: Channel, options: ConnectOptions): Promise<EngineC
   } catch (error) {
     channel.close();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+async function before<T>(promise: Promise<T>, ms: number): Promise<T | "silence"> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<"silence">((resolve) => timer = setTimeout(() => resolve("silence"), ms));
+  return await Promise.race([promise, silence]).finally(() => clearTimeout(timer));
 }
 
 function parseWelcome(line: Line): Welcome {

@@ -102,7 +102,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     large,
     reaper() {
       if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
-      return reaper ??= startReaper();
+      return reaper ??= startReaper(`${home.cache}/children`);
     },
     sharedServers: new Map(),
     privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),

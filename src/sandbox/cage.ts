@@ -247,6 +247,10 @@ function deathOf({ signal, code }: Deno.CommandStatus, stderr: string): CodeFail
       message: `The code used more memory than it may; ${RAISED_BY.memory}`,
     };
   }
+  // The system's own bound, when we were too busy to look.
+  if (signal === "SIGXCPU" || code === 152) {
+    return { type: "TimeoutError", message: `The code used the processor for too long; ${RAISED_BY.time}` };
+  }
   // Not by us, so by the system or by V8: what they end a process for is memory. A shell tells the signal as a code.
   if (signal === "SIGKILL" || signal === "SIGTRAP" || code === 137 || code === 133) {
     return {

@@ -26,6 +26,9 @@ export interface CageListener {
 export interface CageProcessOptions {
   readonly level: Level;
   readonly memoryMb: number;
+  readonly cpuMs: number;
+  /** The program that makes it die with us, where there is one. */
+  readonly setpriv?: string | undefined;
   /** Needed for level 3. */
   readonly groups?: Cgroups;
   /** Where its own folder is made. */
@@ -42,7 +45,7 @@ const encoder = new TextEncoder();
 
 /** Starts a process and waits until it is up: reading and writing have been done once, on both sides. */
 export async function startProcess(options: CageProcessOptions): Promise<CageProcess> {
-  const { level, memoryMb } = options;
+  const { level, memoryMb, cpuMs, setpriv } = options;
   const scratch = await Deno.makeTempDir({ prefix: "agentcards-cage-", ...options.folder && { dir: options.folder } });
   // Where a thread of its own would find a cache without bounds, there is a file.
   await Deno.writeTextFile(`${scratch}/location_data`, "");
@@ -51,7 +54,13 @@ export async function startProcess(options: CageProcessOptions): Promise<CagePro
   let child: Deno.ChildProcess;
   try {
     group = level === 3 ? await options.groups?.make({ memoryMb, threads: MAX_THREADS }) : undefined;
-    const { command, args, env } = cageCommand(level, { memoryMb, scratch, ...group && { group: group.directory } });
+    const { command, args, env } = cageCommand(level, {
+      memoryMb,
+      cpuMs,
+      setpriv,
+      scratch,
+      ...group && { group: group.directory },
+    });
     child = new Deno.Command(command, {
       args: [...args],
       env: { ...env },

@@ -29,6 +29,10 @@ const SCRATCH_BYTES = 32 * 1_048_576;
 
 export interface CageOptions {
   readonly memoryMb: number;
+  /** Of all its threads together, for the system to hold it to when we are gone. */
+  readonly cpuMs: number;
+  /** The program that makes a process die with the one that started it, where there is one. */
+  readonly setpriv?: string | undefined;
   /** A folder of its own, thrown away with it. */
   readonly scratch: string;
   /** The control group it enters before anything else. */
@@ -38,19 +42,41 @@ export interface CageOptions {
 /** Enters a group, then becomes the program; where it may not enter, nothing runs. */
 export const ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"';
 
+/** Above what we allow ourselves: we end a run, and tell why. */
+const CPU_SLACK_S = 5;
+/** A process may catch the signal at its soft limit, nothing catches the one at its hard limit. */
+const CPU_HARD_S = 2;
+
+/** Sets a limit where there is no `prlimit`, then becomes the program. */
+const LIMIT = 'ulimit -t "$0" && exec "$@"';
+
+/** A program as one that the kernel kills when the thread that started it ends, whatever the way. */
+export function dyingWithUs(setpriv: string | undefined, program: readonly string[]): readonly string[] {
+  return setpriv ? [setpriv, "--pdeathsig", "KILL", ...program] : program;
+}
+
 /** The program that becomes a cage of a level. */
-export function cageCommand(level: Level, { memoryMb, scratch, group }: CageOptions): CageCommand {
+export function cageCommand(level: Level, options: CageOptions): CageCommand {
+  const { memoryMb, cpuMs, setpriv, scratch, group } = options;
+  const cpu = Math.ceil(cpuMs / 1_000) + CPU_SLACK_S;
   const heap = `--v8-flags=--max-old-space-size=${memoryMb}`;
   const env = { DENO_DIR: scratch, NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" };
   const deno = realDeno();
-  if (level === 0) return { command: deno, args: [...FLAGS, heap, RUNNER], env };
+  const runner = dyingWithUs(setpriv, [deno, ...FLAGS, heap, RUNNER]);
+  if (level === 0) {
+    // Each program on the way costs half a millisecond: the stronger of the two.
+    const isBound = setpriv !== undefined || Deno.build.os === "windows";
+    const [command, ...args] = isBound ? runner : ["sh", "-c", LIMIT, String(cpu), ...runner];
+    return { command: command!, args, env };
+  }
   const limits = [
+    `--cpu=${cpu}:${cpu + CPU_HARD_S}`,
     `--data=${(memoryMb + RESERVED_MB) * 1_048_576}`,
     "--core=0",
     "--nofile=64",
     "--fsize=67108864",
   ];
-  if (level === 1) return { command: "prlimit", args: [...limits, deno, ...FLAGS, heap, RUNNER], env };
+  if (level === 1) return { command: "prlimit", args: [...limits, ...runner], env };
   // Counted for the whole user outside of a namespace of its own, so it is set inside only.
   const inside = [...limits, `--nproc=${MAX_THREADS}`, "/cage/deno", ...FLAGS, heap, "/cage/runner.ts"];
   const isolated = [...namespaces(deno), "prlimit", ...inside];

@@ -6,10 +6,17 @@ export interface Available {
   readonly why: string;
   /** What cages of level 3 are made with. */
   readonly groups?: Cgroups;
+  /** The program that makes a process die with the one that started it, where there is one that can. */
+  readonly setpriv?: string | undefined;
 }
 
 /** How strong a cage this machine can build: each level needs what those below it need. */
 export async function availableLevel(): Promise<Available> {
+  const [found, setpriv] = await Promise.all([strongest(), findSetpriv()]);
+  return { ...found, setpriv };
+}
+
+async function strongest(): Promise<Available> {
   if (Deno.build.os !== "linux") return { level: 0, why: "Deno's own permissions" };
   if (!await works("prlimit", ["--data=1073741824", "true"])) return { level: 0, why: "no prlimit here" };
   const isolated = await works("bwrap", [
@@ -25,6 +32,15 @@ export async function availableLevel(): Promise<Available> {
   const groups = await findCgroups(async ({ directory }) => await works("sh", ["-c", ENTER, directory, "true"]));
   if (!groups) return { level: 2, why: "prlimit and bubblewrap; no control group of our own" };
   return { level: 3, why: "prlimit, bubblewrap and a control group", groups };
+}
+
+/** The path of `setpriv`: in a cage there is no other way to find it. */
+async function findSetpriv(): Promise<string | undefined> {
+  if (Deno.build.os !== "linux") return undefined;
+  const look = 'found=$(command -v setpriv) && "$found" --pdeathsig KILL true && echo "$found"';
+  const output = await new Deno.Command("sh", { args: ["-c", look], stdin: "null", stdout: "piped", stderr: "null" })
+    .output().catch(() => undefined);
+  return output?.success ? new TextDecoder().decode(output.stdout).trim() : undefined;
 }
 
 async function works(command: string, args: string[]): Promise<boolean> {

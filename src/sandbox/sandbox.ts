@@ -10,6 +10,8 @@ export interface SandboxOptions {
   readonly level: Level;
   /** Needed for level 3. */
   readonly groups?: Cgroups | undefined;
+  /** The program that makes a process die with us, where there is one. */
+  readonly setpriv?: string | undefined;
   readonly ready?: number;
   /** Where the cages have their folders; what is in there is thrown away. */
   readonly folder?: string;
@@ -43,10 +45,11 @@ const REFILL_AFTER_MS = 3;
 /** More only take the processor from each other, and each may hold half a gigabyte. */
 const MOST_AT_ONCE = Math.max(8, 2 * navigator.hardwareConcurrency);
 
-export function createSandbox({ level, groups, ready = READY, folder, watch, forget }: SandboxOptions): Sandbox {
-  const start = (memoryMb = CAGE_LIMITS.memoryMb) =>
-    startCage({ level, memoryMb, watch, forget, ...groups && { groups }, ...folder && { folder } });
-  const pool = createPool(ready, () => start());
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const { level, groups, setpriv, ready = READY, folder, watch, forget } = options;
+  const start = ({ memoryMb, cpuMs }: CageLimits) =>
+    startCage({ level, memoryMb, cpuMs, setpriv, watch, forget, ...groups && { groups }, ...folder && { folder } });
+  const pool = createPool(ready, () => start(CAGE_LIMITS));
   const enter = createDoor(MOST_AT_ONCE);
 
   return {
@@ -77,8 +80,9 @@ export function createSandbox({ level, groups, ready = READY, folder, watch, for
   };
 
   async function runOne(request: CageRequest, tools: CageTools, { limits, signal }: Bounds): Promise<CageOutcome> {
-    // The heap of a process is set when it starts: one that needs another than usual is started for itself.
-    const cage = await (limits.memoryMb === CAGE_LIMITS.memoryMb ? pool.take(signal) : start(limits.memoryMb));
+    // Heap and processor time of a process are set when it starts: one that needs others is started for itself.
+    const isUsual = limits.memoryMb === CAGE_LIMITS.memoryMb && limits.cpuMs <= CAGE_LIMITS.cpuMs;
+    const cage = await (isUsual ? pool.take(signal) : start(limits));
     if (!cage) return CANCELLED;
     const outcome = await cage.run(request, tools, limits, signal);
     // After the answer has gone out.

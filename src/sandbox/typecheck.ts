@@ -3,6 +3,7 @@ import { AgentCardsError } from "../model/errors.ts";
 import { isObject, jsonDepth } from "../model/json.ts";
 import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
 import { oneLine } from "../model/text.ts";
+import { dyingWithUs } from "./command.ts";
 
 /** Something in the code that does not fit, at the place where its author wrote it. */
 export interface TypeProblem {
@@ -33,6 +34,8 @@ export interface TypeCheckerOptions {
   /** Tells who kills what is left when we die. */
   watch(pid: number): void;
   forget(pid: number): void;
+  /** The program that makes a process die with us, where there is one. */
+  readonly setpriv?: string | undefined;
   /** Where compiled code may be kept from one start to the next; without it, starting takes twice as long. */
   readonly cache?: string;
   readonly timeoutMs?: number;
@@ -127,12 +130,14 @@ interface CheckProcess {
   kill(): void;
 }
 
-function startProcess({ watch, forget, cache }: TypeCheckerOptions): CheckProcess {
+function startProcess({ watch, forget, setpriv, cache }: TypeCheckerOptions): CheckProcess {
   const compiler = fileURLToPath(new URL(".", import.meta.resolve("typescript")));
   if (cache) Deno.mkdirSync(cache, { recursive: true, mode: 0o700 });
   const scratch = cache ?? Deno.makeTempDirSync({ prefix: "agentcards-types-" });
-  const child = new Deno.Command(Deno.execPath(), {
+  const [command, ...words] = dyingWithUs(setpriv, [Deno.execPath()]);
+  const child = new Deno.Command(command!, {
     args: [
+      ...words,
       "run",
       "--no-prompt",
       "--no-remote",

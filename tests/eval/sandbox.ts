@@ -26,7 +26,7 @@ export const evaluation: Evaluation = {
   options: { cases: { type: "string" }, level: { type: "string" } },
   async run({ cases, level: wanted }) {
     if (!cases) throw new Error("--cases FILE says which code to run");
-    const { level: strongest, groups } = await availableLevel();
+    const { level: strongest, groups, setpriv } = await availableLevel();
     const level = wanted === undefined ? strongest : Number(wanted.replace(/^L/i, ""));
     const rows = (await Deno.readTextFile(cases)).trim().split("\n").map((line) => JSON.parse(line) as Case);
     await using ground = await prepareGround();
@@ -34,6 +34,7 @@ export const evaluation: Evaluation = {
     const sandbox = createSandbox({
       level: level as Level,
       groups,
+      setpriv,
       watch: (pid) => pids.add(pid),
       forget() {},
     });

@@ -1,5 +1,6 @@
 // Faults that would let two engines work in one home. Each acknowledges what it writes, and one of them would lose it.
 import assert from "node:assert/strict";
+import { lockFolder } from "../../src/db/lock.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { read, run, task } from "../fixtures/workflow.ts";
@@ -204,4 +205,48 @@ Deno.test("a home that a program uses for itself alone is told as such within se
   assert.equal(stopped.code, 1);
   assert.match(stopped.stderr, /it is no engine/);
   assert.ok(isAlive(alone.pid), "a program that is no engine is not ended unasked");
+});
+
+Deno.test("no server has the engine's own socket, where it could answer in its place", async () => {
+  await using home = await createTestHome(CONFIG);
+  await using client = await connectClient(home);
+  const kit = Number(textOf(await client.use("kit:process")));
+  const engine = (await home.enginePid())!;
+  const sockets = (await Deno.readTextFile("/proc/net/unix")).split("\n")
+    .filter((line) => line.endsWith(`${home.dir}/engine.sock`)).map((line) => `socket:[${line.trim().split(/ +/)[6]}]`);
+  const held = (pid: number) =>
+    [...Deno.readDirSync(`/proc/${pid}/fd`)].map(({ name }) => readLink(`/proc/${pid}/fd/${name}`))
+      .filter((file) => sockets.includes(file));
+  assert.ok(held(engine).length > 0, "the engine has it");
+  assert.deepEqual(held(kit), []);
+});
+
+function readLink(path: string): string {
+  try {
+    return Deno.readLinkSync(path);
+  } catch {
+    return "";
+  }
+}
+
+Deno.test("a socket that is left open by a process that is no engine keeps nobody waiting", async () => {
+  await using home = await createTestHome(CONFIG);
+  // As a child of a killed engine would: connections are taken by the system, and nobody answers.
+  using left = Deno.listen({ transport: "unix", path: `${home.dir}/engine.sock` });
+  const { code, stderr } = await home.run(["status"]);
+  assert.equal(code, 0, stderr);
+  left.unref();
+});
+
+Deno.test("restore waits for whoever has the data folder open, and then gives up", async () => {
+  await using home = await createTestHome(CONFIG);
+  assert.equal((await home.run(["backup", `${home.dir}/b.tgz`])).code, 0);
+  assert.equal((await home.run(["engine", "stop"])).code, 0);
+  const lock = await lockFolder(`${home.dir}/data`);
+  const refused = await home.run(["restore", `${home.dir}/b.tgz`]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /Another engine/);
+  await lock!.release();
+  const restored = await home.run(["restore", `${home.dir}/b.tgz`]);
+  assert.equal(restored.code, 0, restored.stderr);
 });

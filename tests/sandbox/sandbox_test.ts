@@ -20,7 +20,7 @@ interface Run {
 const pids = new Set<number>();
 
 async function withSandbox(level: Level, work: (run: Run, sandbox: Sandbox) => Promise<void>): Promise<void> {
-  const sandbox = createSandbox({ level, groups, watch: (pid) => pids.add(pid), forget: () => {} });
+  const sandbox = createSandbox({ level, groups, setpriv, watch: (pid) => pids.add(pid), forget: () => {} });
   const request = {
     context: { x: 2 },
     deps: { a: { status: "success", output: 5, error: null } },
@@ -47,7 +47,7 @@ function errorOf({ result }: CageOutcome) {
   return result.error;
 }
 
-const { level: strongest, groups } = await availableLevel();
+const { level: strongest, groups, setpriv } = await availableLevel();
 const LEVELS = ([0, 1, 2, 3] as const).filter((level) => level <= strongest);
 
 for (const level of LEVELS) {
@@ -216,7 +216,15 @@ Deno.test("a cage that cannot be built any more is an error that says why, and l
   const run = async (script: string | undefined, options: { startMs?: number } = {}) => {
     if (script !== undefined) await Deno.writeTextFile(`${dir}/bwrap`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     Deno.env.set("PATH", script === undefined ? "/nowhere" : `${dir}:${path}`);
-    const started = startProcess({ level: 2, memoryMb: 512, folder, watch() {}, forget() {}, ...options });
+    const started = startProcess({
+      level: 2,
+      memoryMb: 512,
+      cpuMs: 30_000,
+      folder,
+      watch() {},
+      forget() {},
+      ...options,
+    });
     await assert.rejects(started, { code: "SANDBOX_TOO_WEAK" });
     return await started.then(() => "it started", (error: Error) => error.message);
   };
