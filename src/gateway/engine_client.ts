@@ -146,8 +146,9 @@ async function greet(
   isLeft: () => Promise<boolean>,
   options: ConnectOptions,
 ): Promise<EngineConnection | Error | undefined> {
-  const { kind, cwd, env, tellsRelated, isCrowd } = options;
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, tellsRelated, isCrowd }));
+  const { kind, cwd, env, tellsRelated, isCrowd, connection } = options;
+  const more = { tellsRelated, isCrowd, connection };
+  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, ...more }));
   const answer = channel.first();
   try {
     const deadline = performance.now() + HELLO_TIMEOUT_MS;
