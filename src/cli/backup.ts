@@ -57,9 +57,10 @@ export async function restore(given: string | undefined, isLatest: boolean, term
   });
   terminal.out(`Restored ${file}.${kept ? ` The database of before is in ${kept}.` : ""}\n`);
   if (waiting > 0) {
+    const [subject, object] = waiting === 1 ? ["One run was", "it"] : [`${waiting} runs were`, "them"];
     terminal.out(
-      `${waiting === 1 ? "One run was" : `${waiting} runs were`} not over then; what came of it is not known. ` +
-        "`agentcards runs` lists it; `runs show ID`, `runs resolve ID` and `runs resume ID` go on with it.\n",
+      `${subject} not over when the backup was made; its calls since then are not known. ` +
+        `\`agentcards runs\` lists ${object}; \`runs show ID\`, \`runs resolve ID\` and \`runs resume ID\` go on with ${object}.\n`,
     );
   }
   return 0;
@@ -69,7 +70,10 @@ async function chosen(home: Home, given: string | undefined, isLatest: boolean):
   if ((given === undefined) !== isLatest) {
     throw new AgentCardsError("USAGE", "Say which backup: a FILE, or --latest for the newest that was made by itself");
   }
-  if (given !== undefined) return given;
+  if (given !== undefined) {
+    if (await Deno.stat(given).then(() => true, () => false)) return given;
+    throw new AgentCardsError("USAGE", `There is no file ${given}`);
+  }
   const [newest] = await keptBackups(home.backups);
   if (newest) return newest.path;
   throw new AgentCardsError("USAGE", `There is no backup in ${home.backups}`, {

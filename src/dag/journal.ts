@@ -74,6 +74,8 @@ export interface Journal {
   list(filter?: RunFilter): Promise<RunRow[]>;
   /** Gives up the leases of runs that nobody in this process runs, after the database was opened anew. */
   recover(): Promise<void>;
+  /** The reason why the journal is not whole: a run without its rows, rows without their run, a row that is missing. */
+  damage(): Promise<string | undefined>;
   prune(keep: { readonly ageMs: number; readonly count: number }): Promise<number>;
   close(): Promise<void>;
 }
@@ -290,6 +292,20 @@ export function createJournal(database: Promise<Database | undefined>, options: 
          order by created_at desc, id limit $3`,
         [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000, connection ? `${connection}:` : null],
       ),
+    async damage() {
+      const [found] = await (await ready()).query<{ id: string; others: number }>(
+        `select coalesce(id, run) as id, (count(*) over () - 1)::int as others
+         from workflow_run full join
+           (select run, count(*) as rows, max(seq) as last from workflow_event group by run) as kept on run = id
+         where id is null or run is null or rows <> last
+         limit 1`,
+        [],
+        { isLong: true },
+      );
+      if (!found) return undefined;
+      const { id, others } = found;
+      return `rows of ${id}${others > 0 ? ` and ${others} other ${others === 1 ? "run" : "runs"}` : ""} are missing`;
+    },
     async recover() {
       const mine = [...open.values()].map(({ run }) => run);
       await (await ready()).query(

@@ -22,7 +22,7 @@ export interface Deadlines {
   readonly longMs: number;
 }
 
-const DEADLINES: Deadlines = { statementMs: 10_000, longMs: 300_000 };
+const DEADLINES: Deadlines = { statementMs: 8_000, longMs: 300_000 };
 /** A database that is told to close has this long before its Worker is ended. */
 const CLOSE_MS = 3_000;
 

@@ -45,7 +45,7 @@ const PARSERS = {
 };
 const listed = (text: string) => text === "{}" ? [] : text.slice(1, -1).split(",");
 
-/** How long the Worker that had the database open before may take to end. */
+/** The time that the Worker that had the database open before may take to end; a later try comes for one that hangs. */
 const FREED_WITHIN_MS = 5_000;
 
 let db: PGlite | undefined;
@@ -56,9 +56,10 @@ async function open({ dataDir, isNew, durability }: Request & { op: "open" }): P
   if (!await lockFolder(dataDir, { waitMs: FREED_WITHIN_MS })) {
     throw new AgentCardsError("DB_UNUSABLE", `Cannot open the database in ${dataDir}: another process has it open`, {
       hint: "Run `agentcards engine restart`.",
-      data: { isFinal: true },
     });
   }
+  // PostgreSQL's own lock says nothing here, and it refuses to start on one that a full disk left empty.
+  await Deno.remove(`${dataDir}/postmaster.pid`).catch(() => {});
   db = await PGlite.create({
     fs: new SyncedFS(dataDir),
     extensions: { vector },

@@ -8,21 +8,23 @@ interface Stream {
   readonly path?: string;
 }
 
+type Operation = (...given: never[]) => unknown;
+
 interface Emscripten {
+  /** Runs one statement. */
+  _PostgresMainLoopOnce: Operation;
   readonly FS: {
     readonly filesystems: {
       readonly NODEFS: {
-        readonly stream_ops: {
-          fsync?(stream: Stream): number;
-          write(stream: Stream, ...given: unknown[]): number;
-        };
+        readonly stream_ops: { fsync?(stream: Stream): number } & Record<string, Operation>;
+        readonly node_ops: Record<string, Operation>;
         realPath(node: unknown): string;
       };
     };
   };
 }
 
-/** The disk does not take a write to a table. PostgreSQL would try again for ever, at full speed. */
+/** The disk does not take a write. PostgreSQL would try again for ever, at full speed. */
 export class DiskError extends Error {
   override readonly name = "DiskError";
 }
@@ -35,7 +37,7 @@ export class SyncedFS extends NodeFS {
   override async init(...given: Parameters<NodeFS["init"]>): ReturnType<NodeFS["init"]> {
     const { emscriptenOpts } = await super.init(...given);
     const before = (emscriptenOpts.preRun ?? []) as unknown[];
-    const preRun = [...before, addSync, addDiskErrors] as NonNullable<typeof emscriptenOpts.preRun>;
+    const preRun = [...before, addSync, addDiskErrors, addEnd] as NonNullable<typeof emscriptenOpts.preRun>;
     return { emscriptenOpts: { ...emscriptenOpts, preRun } };
   }
 }
@@ -48,27 +50,64 @@ function addSync({ FS: { filesystems: { NODEFS } } }: Emscripten): void {
   };
 }
 
-/** Emscripten's numbers of the errors of a disk: its own size, I/O, room, quota, read-only. */
-const DISK_ERRORS: ReadonlyMap<number, string> = new Map([
-  [19, "the quota is used up"],
-  [22, "the file would be too large"],
-  [29, "input/output error"],
-  [51, "no space left on the disk"],
-  [69, "the disk is read-only"],
+/** The errors of a disk, by Emscripten's numbers and by Node's names. */
+const DISK_ERRORS: ReadonlyMap<number | string, string> = new Map([
+  ...named(19, "EDQUOT", "the quota is used up"),
+  ...named(22, "EFBIG", "the file would be too large"),
+  ...named(29, "EIO", "input/output error"),
+  ...named(51, "ENOSPC", "no space left on the disk"),
+  ...named(69, "EROFS", "the disk is read-only"),
 ]);
 
-/** PostgreSQL tells of a log that cannot be written by itself; of a table, an exception has to leave it. */
-function addDiskErrors({ FS: { filesystems: { NODEFS: { stream_ops } } } }: Emscripten): void {
-  const write = stream_ops.write;
-  stream_ops.write = (stream, ...given) => {
+function named(number: number, name: string, why: string): readonly (readonly [number | string, string])[] {
+  return [[number, why], [name, why]];
+}
+
+/**
+ * An exception has to leave PostgreSQL: told of an error it would clean up, write again, fail again, without an end. It
+ * leaves with locks held, so that any further call would wait for ever: there is none.
+ */
+function addDiskErrors(module: Emscripten): void {
+  const { stream_ops, node_ops } = module.FS.filesystems.NODEFS;
+  const leaving = (operation: Operation): Operation => (...given) => {
     try {
-      return write(stream, ...given);
+      return operation(...given);
     } catch (error) {
-      const why = DISK_ERRORS.get((error as { errno?: number }).errno ?? 0);
-      if (why === undefined || /\/pg_wal\//.test(stream.path ?? "")) throw error;
-      throw new DiskError(`the disk does not take what the database writes: ${why}`);
+      const { errno, code } = error as { errno?: number; code?: string };
+      const why = DISK_ERRORS.get(code ?? "") ?? DISK_ERRORS.get(errno ?? 0);
+      if (why === undefined) throw error;
+      throw end(module, new DiskError(`the disk does not take what the database writes: ${why}`));
     }
   };
+  for (const name of ["write", "fsync"]) stream_ops[name] = leaving(stream_ops[name]!);
+  for (const name of ["mknod", "setattr", "rename"]) node_ops[name] = leaving(node_ops[name]!);
+}
+
+/** The status of the exception by which PostgreSQL leaves a statement that failed. */
+const STATEMENT_FAILED = 100;
+
+/** PGlite calls PostgreSQL again after any exception, also one that ended it, without an end. */
+function addEnd(module: Emscripten): void {
+  const run = module._PostgresMainLoopOnce;
+  module._PostgresMainLoopOnce = (...given) => {
+    try {
+      return run(...given);
+    } catch (error) {
+      throw (error as { status?: unknown }).status === STATEMENT_FAILED ? error : end(module, error as Error);
+    }
+  };
+}
+
+/** Makes every function of the program throw. */
+function end(module: Emscripten, error: Error): Error {
+  const functions = module as unknown as Record<string, unknown>;
+  for (const name of Object.keys(functions)) {
+    if (!/^_|^stack/.test(name) || typeof functions[name] !== "function") continue;
+    functions[name] = () => {
+      throw error;
+    };
+  }
+  return error;
 }
 
 function syncFolder(path: string): void {

@@ -20,10 +20,12 @@ export async function unpackTemplate(dataDir: string, { isSynced }: { isSynced: 
       stdout: "null",
       stderr: "piped",
     }).spawn();
+    // Read from the beginning: on a full disk `tar` has a word to say about every file, and would wait for a reader.
+    const unpacked = unpacking.output();
     const writer = unpacking.stdin.getWriter();
     await writer.write(tar as Uint8Array<ArrayBuffer>).then(() => writer.close(), () => {});
-    const { success, stderr } = await unpacking.output();
-    if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+    const { success, stderr } = await unpacked;
+    if (!success) throw new Error(new TextDecoder().decode(stderr).trim().split("\n")[0]);
     await Deno.remove(dataDir).catch(() => {});
     if (isSynced) await syncTree(draft);
     await (isSynced ? renameSynced : Deno.rename)(draft, dataDir);

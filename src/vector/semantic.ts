@@ -4,7 +4,7 @@ import { within } from "../model/time.ts";
 import { log } from "../telemetry/log.ts";
 import type { Query } from "./query.ts";
 import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
-import { openShelf, RETRY_AFTER_MS, type Shelf } from "./shelf.ts";
+import { openShelf, pauseAfter, type Shelf } from "./shelf.ts";
 import { createVectorStore, type Scores, type VectorStore } from "./store.ts";
 import type { ToolText } from "./tool_text.ts";
 import { readWorld } from "./world.ts";
@@ -71,6 +71,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
   let isWorldDue = false;
   let worldTimer: ReturnType<typeof setTimeout> | undefined;
   let lastError: unknown;
+  let failures = 0;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let prunedAt = -Infinity;
   let isClosed = false;
@@ -115,8 +116,9 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
         }
       }
     }
+    failures = lastError ? failures + 1 : 0;
     if (lastError && !isClosed) {
-      retry = setTimeout(wake, RETRY_AFTER_MS);
+      retry = setTimeout(wake, pauseAfter(failures));
       Deno.unrefTimer(retry);
     }
   }

@@ -38,8 +38,14 @@ export interface ShelfOptions extends EmbeddingsConfig {
   readonly models: string;
 }
 
-/** A model that could not be loaded is not tried again for so long. */
-export const RETRY_AFTER_MS = 300_000;
+/** A model that could not be loaded is tried again after a pause that doubles with each failure. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+export function pauseAfter(failures: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+}
+
 const CACHED_QUERIES = 500;
 /** Descriptions say what a tool does; said the same way, a request comes closer to them. */
 const LEAD = "an app or tool to";
@@ -53,20 +59,22 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
   const closing = new AbortController();
   let loading: Promise<Embedder> | undefined;
   let ready: Embedder | undefined;
-  let failure: { why: string; at: number } | undefined;
+  let failure: { why: string; until: number } | undefined;
+  let failures = 0;
   let download: DownloadProgress | null = null;
 
   function fail(error: unknown): void {
     loading = ready = undefined;
     queries.clear();
     if (closing.signal.aborted) return;
-    failure = { why: messageOf(error), at: performance.now() };
+    failure = { why: messageOf(error), until: performance.now() + pauseAfter(++failures) };
     log("warning", "model not usable", { model, reason: failure.why });
   }
 
   async function start(): Promise<Embedder> {
+    let embedder: Embedder | undefined;
     try {
-      const embedder = await startEmbedder({
+      embedder = await startEmbedder({
         model,
         hub,
         root: models,
@@ -82,9 +90,10 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
       }
       await store.setFacts(model, { dimension, fingerprint });
       log("info", "model loaded", { model, dimension });
-      failure = undefined;
+      [failure, failures] = [undefined, 0];
       return ready = embedder;
     } catch (error) {
+      embedder?.close();
       fail(error);
       throw error;
     } finally {
@@ -94,7 +103,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
 
   function load(): Promise<Embedder> {
     if (closing.signal.aborted) return Promise.reject(new AgentCardsError("MODEL_UNUSABLE", "The model was unloaded"));
-    const isRecent = failure !== undefined && performance.now() - failure.at < RETRY_AFTER_MS;
+    const isRecent = failure !== undefined && performance.now() < failure.until;
     if (isRecent) return Promise.reject(new AgentCardsError("MODEL_UNUSABLE", failure!.why));
     return loading ??= start();
   }

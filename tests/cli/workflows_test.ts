@@ -162,6 +162,7 @@ Deno.test("a run that pauses says how to go on, and goes on in its own folder fr
 - { id: b, tool: kit:place, depends_on: [a] }
 `,
   });
+  await home.run(["trust", "--yes"], { cwd: folder.dir });
   const paused = await home.run(["run", "flow.yaml", "--pause", "layer"], { cwd: folder.dir });
   const { id } = await lastRun(home);
   assert.equal(paused.code, 3);

@@ -84,13 +84,13 @@ Deno.test("a run begun, paused and ended within one commit has the status of its
 
 Deno.test("whoever was replaced writes nothing any more, and hears of it", async () => {
   await withDatabase(async ({ db }) => {
-    const journal = createJournal(Promise.resolve(db), { isAlone: false, leaseMs: 150 });
+    const journal = createJournal(Promise.resolve(db), { isAlone: false, leaseMs: 1_000 });
     const first = journal.begin(head("wf_1"));
     await first.append(planned);
     const row = (await journal.find("wf_1"))!;
     assert.equal(row.isHeld, true);
     assert.equal(await journal.take(row, [resumed(2)], {}), undefined, "its runner lives");
-    await sleep(400);
+    await sleep(1_500);
     assert.equal((await journal.find("wf_1"))?.isHeld, true, "a lease is kept as long as its runner lives");
     // As if the process had been stopped: no beat any more.
     first.close();

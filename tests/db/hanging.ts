@@ -14,7 +14,7 @@ const hung = database.query(ENDLESS).catch(messageOf);
 const behind = database.query("insert into kept values (3)").catch(messageOf);
 const told = { hung: await hung, behind: await behind };
 let now = state();
-while (!(now.kind === "unusable" && now.problem.data?.isFinal)) {
+while (!(now.kind === "unusable" && /another process has it open/.test(now.problem.message))) {
   await new Promise((resolve) => setTimeout(resolve, 50));
   now = state();
 }

@@ -131,3 +131,12 @@ Deno.test("the rows that nobody waits for do not wait for the disk, all others d
     }
   });
 });
+
+Deno.test("a database opens on the empty lock file that a full disk left", () =>
+  withFolder(async (dir) => {
+    await (await openDatabase(`${dir}/data`)).close();
+    await Deno.writeTextFile(`${dir}/data/postmaster.pid`, "");
+    const db = await openDatabase(`${dir}/data`);
+    assert.deepEqual(await db.query("select 1 as one"), [{ one: 1 }]);
+    await db.close();
+  }));

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
 import { lockFolder } from "../../src/db/lock.ts";
+import { openDatabase } from "../../src/db/pglite.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { refused, run, task } from "../fixtures/workflow.ts";
@@ -59,6 +60,16 @@ Deno.test("a damaged database costs workflows only, and a backup brings every ru
   assert.equal(restored.code, 0, restored.stderr);
   assert.ok(await knows(home, home.id));
   assert.deepEqual(await statusOf(home), { code: 0, problem: null });
+});
+
+Deno.test("status tells that rows of a run are missing, before anybody asks for the run", async () => {
+  await using home = await usedHome();
+  const db = await openDatabase(`${home.dir}/data`);
+  await db.query("delete from workflow_event where run = $1 and seq = 2", [home.id]);
+  await db.close();
+  const { code, problem } = await statusOf(home);
+  assert.equal(code, 1);
+  assert.match(problem!, new RegExp(`damaged: rows of ${home.id} are missing. .*restore --latest`));
 });
 
 Deno.test("an emptied data folder is no new home: nothing is forgotten before somebody says so", async () => {
