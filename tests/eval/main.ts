@@ -28,6 +28,8 @@ const NAMES = [
   "soak",
   "stale",
   "truth",
+  "faults",
+  "growth",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -13,9 +13,12 @@ export const evaluation: Evaluation = {
     runs: { type: "string", default: "100" },
     seed: { type: "string", default: "1" },
     "warm-ms": { type: "string", default: "10000" },
+    /** `power` or `process`, as in the configuration. */
+    durability: { type: "string", default: "power" },
   },
-  async run({ runs, seed, "warm-ms": warmMs }) {
-    await using home = await createTestHome({ servers: { worker: testServer("worker") }, limits: LIFTED });
+  async run({ runs, seed, "warm-ms": warmMs, durability }) {
+    if (durability !== "power" && durability !== "process") throw new Error("--durability is power or process");
+    await using home = await createTestHome({ servers: { worker: testServer("worker") }, limits: LIFTED, durability });
     await using client = await connectClient(home);
     const random = seeded(Number(seed));
     const warming = seeded(0);

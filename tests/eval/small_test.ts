@@ -54,6 +54,14 @@ Deno.test("eval soak: a few seconds of every kind of call, without an error", as
   assert.ok(last <= first + 10, `${first} handles became ${last}`);
 });
 
+Deno.test("eval growth measures the files of the database, and the first call after a start", async () => {
+  const { settled, first_call_ms } = await evaluate("growth", "--runs", "60", "--retention", "20", "--samples", "1");
+  const { data_mb, wal_mb } = settled as { data_mb: number; wal_mb: number };
+  const { clean, killed } = first_call_ms as { clean: number[]; killed: number[] };
+  assert.ok(data_mb > wal_mb && data_mb < 60 && wal_mb >= 16, JSON.stringify(settled));
+  assert.ok([...clean, ...killed].length === 6 && Math.max(...clean, ...killed) < 30_000);
+});
+
 Deno.test("eval answers: engines die under requests, every effect happens once and every answer is the run's own", async () => {
   const { trials, effects_twice, effects_lost, real_answers, requests_hit, errors } = await evaluate(
     "answers",
