@@ -67,7 +67,10 @@ export async function decideCall(action: "approve" | "reject", given: string, te
   }
   const question = action === "approve" ? "Allow exactly this call?" : "Refuse this call?";
   if (await askAboutCall(approval, { terminal, question })) {
-    return await carryRun(decisionAbout(approval, action), { terminal });
+    if (approval.task !== undefined) return await carryRun(decisionAbout(approval, action), { terminal });
+    await ask({ method: "decide_call", params: { id: approval.id, hash: approval.hash, action } });
+    terminal.out(action === "approve" ? "Allowed: the call goes on.\n" : "Refused.\n");
+    return 0;
   }
   terminal.out("Nothing was decided; the call waits on.\n");
   return 1;

@@ -13,8 +13,7 @@ export async function call(tool: string, given: string | undefined, context: Cal
   let isAsking = false;
   const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
     method: "call",
-    // A person at a terminal who types a call has approved it; the word of a program counts nothing.
-    params: { tool, arguments: parseArguments(given), isApproved: Deno.stdin.isTerminal() && Deno.stdout.isTerminal() },
+    params: { tool, arguments: parseArguments(given) },
     onQuestion: questionTaker(terminal, () => {
       isAsking = true;
       return { [Symbol.dispose]: () => isAsking = false };

@@ -238,8 +238,9 @@ function createProgram(done: (code: number) => void): Command {
   }
 
   program.command("trust")
-    .description("read and trust this project's .agentcards/config.yaml")
+    .description("trust this folder and its project's .agentcards/config.yaml, after reading it")
     .option("--yes", "do not ask")
+    .option("--forget", "take the trust back, and end the rules that came with it")
     .action(async (options) => {
       const { trust } = await load<typeof import("./trust.ts")>("./trust.ts");
       done(await trust(options, terminal));

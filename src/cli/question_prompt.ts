@@ -1,7 +1,7 @@
 import type { TakeQuestion } from "../gateway/control_client.ts";
 import { isObject } from "../model/json.ts";
 import { cut, oneLine, spelledOut } from "../model/text.ts";
-import { canAskHere } from "./approval_prompt.ts";
+import { askAboutCall, type AskedCall, canAskHere } from "./approval_prompt.ts";
 import { type Field, fieldsOf } from "./question_fields.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,11 +21,20 @@ export function questionTaker(terminal: Terminal, clear: () => Disposable): Take
     const answer = turn.then(async (): Promise<Answer> => {
       if (signal.aborted) return undefined;
       using _room = clear();
+      if (isObject(request.approval)) {
+        return await putApproval(request.approval as unknown as AskedCall, terminal, signal);
+      }
       return await putQuestion(request, { terminal, prompts: await promptsUntil(signal) });
     });
     turn = answer.catch(() => {});
     return answer;
   };
+}
+
+/** A call that this command makes, and that a rule wants a human to allow. */
+async function putApproval(call: AskedCall, terminal: Terminal, signal: AbortSignal): Promise<Answer> {
+  const allow = await askAboutCall(call, { terminal, question: "Allow exactly this call?", signal });
+  return allow === undefined ? undefined : { action: "accept", content: { allow } };
 }
 
 /** The prompts, each closed when nobody waits for its answer any more. */

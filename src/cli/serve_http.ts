@@ -56,7 +56,7 @@ function connectHere(
   { isCrowd, ...context }: { cwd: string; env: Record<string, string>; isCrowd: boolean },
 ) {
   const [ours, theirs] = channelPair(MAX_CLIENT_FRAME);
-  const session = gateway.openSession(context);
+  const session = gateway.openSession({ ...context, hasFolder: false });
   session.catch(() => {});
   void serveClient(theirs, session, { tellsRelated: true, isCrowd })
     .finally(() => session.then((open) => gateway.closeSession(open)).catch(() => {}));

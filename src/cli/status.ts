@@ -57,6 +57,7 @@ function render(report: EngineReport, view: View): string {
     ],
     ["clients", `${report.connections} connected`],
     ["home", view.home],
+    ...report.folder ? [["folder", folderText(report.folder)]] : [],
     ["database", database.bytes !== null ? bytes(database.bytes) : database.problem ? "not usable" : database.state],
     [
       "calls",
@@ -82,6 +83,13 @@ function render(report: EngineReport, view: View): string {
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function folderText({ path, trusted_by }: NonNullable<EngineReport["folder"]>): string {
+  if (trusted_by === null) {
+    return `${path} is not trusted: no server is started in it; \`agentcards trust\` changes that`;
+  }
+  return `${path}, trusted by ${trusted_by === "claude-code" ? "Claude Code's record" : "`agentcards trust`"}`;
 }
 
 function runsText({ running, paused, approvals }: EngineReport["runs"]): string {
@@ -133,9 +141,10 @@ function stateText({ state, error }: ServerReport): string {
   return state;
 }
 
-/** Tools that could not be taken as they came. */
-function notesOf({ name, dropped, repaired }: ServerReport): string[] {
+/** Where a server runs, and tools that could not be taken as they came. */
+function notesOf({ name, cwd, dropped, repaired }: ServerReport): string[] {
   return [
+    ...cwd === null ? [] : [`${name} runs in ${cwd}`],
     ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
     ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
   ];

@@ -1,21 +1,85 @@
-import { locateHome } from "../config/home.ts";
+import { type Home, locateHome } from "../config/home.ts";
+import { startFolder } from "../config/place.ts";
 import { parseConfig, readConfigFile } from "../config/read.ts";
-import { findProject, trustProject } from "../config/trust.ts";
+import type { ConfigFile } from "../config/schema.ts";
+import { unusable } from "../config/tighten.ts";
+import {
+  findProject,
+  forgetTrust,
+  type ProjectFile,
+  projectPlaces,
+  sessionFolder,
+  trustFolder,
+  trustProject,
+} from "../config/trust.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { confirm } from "./confirm.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `agentcards trust`: shows exactly what a project's configuration would start and reach, and pins it on a yes. */
-export async function trust(options: { yes?: boolean }, terminal: Terminal): Promise<number> {
+export interface TrustOptions {
+  readonly yes?: boolean;
+  readonly forget?: boolean;
+}
+
+/** `agentcards trust`: shows exactly what a folder and its project's file would start and reach; pins both on a yes. */
+export async function trust(options: TrustOptions, terminal: Terminal): Promise<number> {
   const home = locateHome();
+  if (options.forget) return await forget(home, terminal);
   const project = await findProject(Deno.cwd(), home);
-  if (!project) {
-    terminal.err("There is no .agentcards/config.yaml in this folder or above it.\n");
-    return 1;
+  const global = await readConfigFile(home.config);
+  const folder = await sessionFolder(Deno.cwd(), home, {});
+  if (project) showFile(project, global, terminal);
+  else await requireReadable(home);
+  if (folder.trustedBy && project?.trusted !== false) {
+    terminal.out(`${project ? "\nThis text" : folder.path} is trusted already.\n`);
+    return 0;
   }
+  terminal.out(folderText(folder.path, global));
+  if (!options.yes && !terminal.isTerminal) {
+    throw new AgentCardsError("USAGE", "Nobody is here to say yes", {
+      hint: "Add --yes after you have read what is shown.",
+    });
+  }
+  if (!options.yes && !await confirm(project ? "Trust exactly this?" : "Trust this folder?")) return 1;
+  if (project) await trustProject(project, home);
+  await trustFolder(folder.path, home);
+  terminal.out(project ? "\nTrusted. Any change to the file asks again.\n" : "\nTrusted.\n");
+  return 0;
+}
+
+async function forget(home: Home, terminal: Terminal): Promise<number> {
+  const forgotten = await forgetTrust(Deno.cwd(), home);
+  for (const path of forgotten) terminal.out(`${path} is not trusted any more.\n`);
+  if (forgotten.length === 0) terminal.out("Nothing was trusted here.\n");
+  const { trustedBy, path } = await sessionFolder(Deno.cwd(), home, Deno.env.toObject());
+  if (trustedBy) {
+    const by = trustedBy === "claude-code" ? "Claude Code trusts it" : "its repository is trusted";
+    terminal.out(`Servers still start in ${path}: ${by}. \`cwd: neutral\` of a server keeps it out.\n`);
+  }
+  return 0;
+}
+
+/** A file that cannot be read cannot be trusted either. */
+async function requireReadable(home: Home): Promise<void> {
+  for (const { path, problem } of await projectPlaces(Deno.cwd(), home)) {
+    if (problem !== undefined) throw unusable(path, problem);
+  }
+}
+
+function folderText(path: string, global: ConfigFile): string {
+  const trusted = { folder: { path, trustedBy: "agentcards" as const }, root: undefined };
+  const names = Object.entries(global.servers ?? {}).filter(([name, server]) =>
+    !server.disabled && startFolder({ ...server, name, origin: "global" }, trusted)
+  ).map(([name]) => name);
+  const what = names.length > 0
+    ? `your servers are started in it: ${names.join(", ")}`
+    : "your servers may start in it";
+  return `\nThe folder ${visible(path)}: once it is trusted, ${what}.\n`;
+}
+
+function showFile(project: ProjectFile, global: ConfigFile, terminal: Terminal): void {
   // The very text whose hash will be pinned.
   const file = parseConfig(project.text, project.path);
-  const global = await readConfigFile(home.config);
   terminal.out(`${project.path}\n`);
   for (const [name, server] of Object.entries(file.servers ?? {})) {
     // Untruncated, one argument a line: nothing may hide behind the edge of the screen.
@@ -35,19 +99,6 @@ export async function trust(options: { yes?: boolean }, terminal: Terminal): Pro
       : Object.entries(said ?? {}).map(([key, effect]) => `${key} = ${effect}`);
     terminal.out(`\npolicy.${rule}: ${patterns.map(visible).join(", ")}\n`);
   }
-  if (project.trusted) {
-    terminal.out("\nThis text is trusted already.\n");
-    return 0;
-  }
-  if (!options.yes && !terminal.isTerminal) {
-    throw new AgentCardsError("USAGE", "Nobody is here to say yes", {
-      hint: "Add --yes after you have read the file.",
-    });
-  }
-  if (!options.yes && !await confirm("Trust exactly this?")) return 1;
-  await trustProject(project, home);
-  terminal.out("\nTrusted. Any change to the file asks again.\n");
-  return 0;
 }
 
 /** A text with nothing hidden in it: everything but plain ASCII is spelt out. */

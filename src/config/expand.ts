@@ -21,6 +21,8 @@ export function variablesOf({ command, args, env, cwd, url, headers }: ServerCon
 export interface ResolvedServer extends ServerConfig {
   /** The values that look like credentials by their names: what must never be shown. */
   readonly secrets: readonly string[];
+  /** True where the session's variables say which folder its `cwd` is. */
+  readonly hasVariableCwd?: boolean;
 }
 
 /** Fills in `${VAR}` and `${VAR:-default}`; variables without value and default are an error that names them all. */
@@ -62,7 +64,11 @@ export function resolveServer(server: ServerConfig, variables: Variables): Resol
       data: { missing: names },
     });
   }
-  return deepFreeze({ ...resolved, secrets: [...secrets] });
+  return deepFreeze({
+    ...resolved,
+    secrets: [...secrets],
+    ...server.cwd?.includes("${") && { hasVariableCwd: true },
+  });
 }
 
 /** Names whose values are taken for credentials even when they are written out literally. */

@@ -7,6 +7,10 @@ export interface Home {
   readonly config: string;
   readonly secrets: string;
   readonly trust: string;
+  /** The texts that were trusted last: what they tighten outlives the files. */
+  readonly trusted: string;
+  /** The folders of servers that run in no project. */
+  readonly run: string;
   readonly data: string;
   readonly lock: string;
   readonly logs: string;
@@ -40,6 +44,8 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     config: `${dir}/config.yaml`,
     secrets: `${dir}/secrets.env`,
     trust: `${dir}/trust.json`,
+    trusted: `${dir}/trusted`,
+    run: `${dir}/run`,
     data: `${dir}/data`,
     lock: `${dir}/engine.lock`,
     logs: `${dir}/logs`,

@@ -1,115 +1,97 @@
-import { AgentCardsError } from "../model/errors.ts";
 import { deepFreeze } from "../model/json.ts";
 import type { Home } from "./home.ts";
-import { twinsOf } from "./program.ts";
+import { joinConfig } from "./join.ts";
+import { startFolder } from "./place.ts";
 import { parseConfig, readConfigFile } from "./read.ts";
-import { type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
-import { findProject, type ProjectFile } from "./trust.ts";
+import type { Config, ConfigFile } from "./schema.ts";
+import { MAX_UNTRUSTED_PATTERNS, readTightening, type Tightening, unusable } from "./tighten.ts";
+import {
+  type ProjectFile,
+  type ProjectPlace,
+  projectPlaces,
+  projectRoot,
+  type SessionFolder,
+  sessionFolder,
+} from "./trust.ts";
 
 /** The configuration as it holds in one folder. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly project?: ProjectFile;
+  /** The session's folder; absent where a session has none. */
+  readonly folder?: SessionFolder;
   /** What the user should know: an untrusted project file, for example. */
   readonly notes: readonly string[];
 }
 
-/** Global file plus the trusted project's file for `cwd`, joined and frozen. */
-export async function loadConfig(home: Home, cwd: string): Promise<LoadedConfig> {
+export interface LoadOptions {
+  /** The environment of the session, which tells where its client keeps its records. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** False for sessions that come over HTTP: the folder of their process is nobody's. */
+  readonly hasFolder?: boolean;
+}
+
+/** Global file plus the trusted project's file for `cwd`, tightened by every file from there upwards, frozen. */
+export async function loadConfig(home: Home, cwd: string, options: LoadOptions = {}): Promise<LoadedConfig> {
+  const { env = {}, hasFolder = true } = options;
   const global = await readConfigFile(home.config);
-  const project = await findProject(cwd, home);
-  if (!project) return deepFreeze({ config: join(global), notes: [] });
-  if (!project.trusted) {
-    const note = `${project.path} is not used until you run \`agentcards trust\` in that folder`;
-    return deepFreeze({ config: join(global), project, notes: [note] });
-  }
-  // The very text whose hash was pinned: the file may have changed since.
+  const places = await projectPlaces(cwd, home);
+  const folder = hasFolder ? await sessionFolder(cwd, home, env) : undefined;
+  const project = places.find(({ file }) => file)?.file;
+  const rules = await rulesOf(places);
+  const config = joinConfig({
+    global,
+    // The very text whose hash was pinned: the file may have changed since.
+    ...project?.trusted && { project: { path: project.path, file: parseConfig(project.text, project.path) } },
+    trusted: rules.trusted,
+    untrusted: rules.untrusted,
+    folderOf: (server) => startFolder(server, { folder, root: project && projectRoot(project) }),
+  });
   return deepFreeze({
-    config: join(global, parseConfig(project.text, project.path), project.path),
-    project,
-    notes: [],
+    config,
+    ...project && { project },
+    ...folder && { folder },
+    notes: [...places.flatMap(noteOf), ...rules.notes],
   });
 }
 
-/** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
-function join(global: ConfigFile, project: ConfigFile = {}, path = ""): Config {
-  if (project.engine || project.embeddings || project.expose || project.durability) {
-    throw new AgentCardsError(
-      "CONFIG_INVALID",
-      `Cannot use ${path}: engine, embeddings, expose and durability belong into the global file`,
-      {
-        hint: "Remove these sections from the project's file.",
-      },
-    );
-  }
-  const limits = { ...DEFAULTS.limits, ...defined(global.limits) };
-  for (const [key, value] of Object.entries(defined(project.limits))) {
-    const name = key as keyof typeof limits;
-    limits[name] = Math.min(limits[name], value);
-  }
-  const all = { ...servers(global, "global"), ...servers(project, "project") };
-  const expose = { ...DEFAULTS.expose, ...defined(global.expose) };
-  const enabled = Object.values(all).filter(({ disabled }) => !disabled);
-  if (expose.prefix === "none" && enabled.length > 1) {
-    throw new AgentCardsError("CONFIG_INVALID", "expose.prefix: none is for a single server: names would collide", {
-      hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
-    });
-  }
-  return {
-    servers: all,
-    durability: global.durability ?? DEFAULTS.durability,
-    expose,
-    engine: { ...DEFAULTS.engine, ...defined(global.engine) },
-    embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
-    sandbox: { minimum_level: Math.max(global.sandbox?.minimum_level ?? 0, project.sandbox?.minimum_level ?? 0) },
-    policy: {
-      deny: [...global.policy?.deny ?? [], ...project.policy?.deny ?? []],
-      approve: [...global.policy?.approve ?? [], ...project.policy?.approve ?? []],
-      twins: twinsOf(all),
-      effects: joinEffects(global.policy?.effects, project),
-      pii: project.policy?.pii === "tokenize" ? "tokenize" : global.policy?.pii ?? DEFAULTS.policy.pii,
-      // Under a name that both use, the global pattern holds.
-      pii_patterns: { ...project.policy?.pii_patterns, ...global.policy?.pii_patterns },
-      pii_allow: global.policy?.pii_allow ?? [],
-      speculate: joinSpeculation(global.policy?.speculate, project.policy?.speculate),
-    },
-    limits,
-  };
+interface Rules {
+  /** Files of which everything that tightens holds: trusted ones, and the last trusted texts of others. */
+  readonly trusted: readonly ConfigFile[];
+  readonly untrusted: readonly Tightening[];
+  readonly notes: readonly string[];
 }
 
-/** A project may call a tool more dangerous than it looks, and speak freely of its own servers; never the reverse. */
-function joinEffects(global: Effects = {}, { policy, servers = {} }: ConfigFile): Effects {
-  const allowed = Object.entries(policy?.effects ?? {}).filter(([pattern, effect]) =>
-    effect === "effectful" || Object.hasOwn(servers, pattern.split(":")[0]!)
-  );
-  return { ...global, ...Object.fromEntries(allowed) };
-}
-
-type Speculation = NonNullable<ConfigFile["policy"]>["speculate"];
-
-/** A project may turn it off, forbid more, and call a tool dearer than it was. */
-function joinSpeculation(global: Speculation, project: Speculation): Config["policy"]["speculate"] {
-  const usual = DEFAULTS.policy.speculate;
-  const costs: Record<string, number> = { ...global?.costs };
-  for (const [pattern, cost] of Object.entries(project?.costs ?? {})) {
-    costs[pattern] = Math.max(cost, costs[pattern] ?? 0);
+/** What the files of all places forbid and ask, the outermost first. A file whose rules cannot be told is an error. */
+async function rulesOf(places: readonly ProjectPlace[]): Promise<Rules> {
+  const trusted: ConfigFile[] = [];
+  const untrusted: Tightening[] = [];
+  const notes: string[] = [];
+  for (const { path, file, last, problem } of places.toReversed()) {
+    if (problem !== undefined) throw unusable(path, problem);
+    if (file?.trusted) trusted.push(parseConfig(file.text, path));
+    if (last !== undefined) trusted.push(parseConfig(last, `the trusted text of ${path}`));
+    if (!file || file.trusted) continue;
+    const found = await readTightening(file.text, path);
+    untrusted.push(found);
+    notes.push(...found.problems.map((what) => `${path}: ${what}, so that part forbids nothing`));
+    const count = untrusted.reduce((sum, { deny, approve }) => sum + deny.length + approve.length, 0);
+    if (count > MAX_UNTRUSTED_PATTERNS) {
+      throw unusable(path, `untrusted files have more than ${MAX_UNTRUSTED_PATTERNS} patterns`);
+    }
   }
-  return {
-    enabled: (global?.enabled ?? usual.enabled) && project?.enabled !== false,
-    deny: [...global?.deny ?? [], ...project?.deny ?? []],
-    costs,
-    cost_usd: Math.min(global?.cost_usd ?? usual.cost_usd, project?.cost_usd ?? Infinity),
-  };
+  return { trusted, untrusted, notes };
 }
 
-type Effects = NonNullable<NonNullable<ConfigFile["policy"]>["effects"]>;
-
-function servers(file: ConfigFile, origin: ServerConfig["origin"]): Record<string, ServerConfig> {
-  const entries = Object.entries(file.servers ?? {});
-  return Object.fromEntries(entries.map(([name, server]) => [name, { ...server, name, origin }]));
-}
-
-function defined<T extends object>(value: T | undefined): { [K in keyof T]: NonNullable<T[K]> } {
-  const entries = Object.entries(value ?? {}).filter(([, item]) => item !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: NonNullable<T[K]> };
+function noteOf({ path, file, last, isForeign }: ProjectPlace): string[] {
+  const root = projectRoot({ path });
+  const held = `what the trusted text forbids holds until \`agentcards trust --forget\``;
+  if (isForeign) return [`${path} belongs to another user and is not used`];
+  if (!file) return last === undefined ? [] : [`${path} is gone; ${held} in ${root}`];
+  if (file.trusted) return [];
+  return [
+    `${path} is not used until you run \`agentcards trust\` in that folder, except for what it forbids${
+      last === undefined ? "" : `; it was trusted before and has changed: ${held}`
+    }`,
+  ];
 }

@@ -1,8 +1,8 @@
 import { isAbsolute, join, normalize } from "node:path";
-import type { ServerConfig } from "./schema.ts";
+import { isPlaceWord, type ServerConfig } from "./schema.ts";
 
 /** Runners of packages: the words between them and the package, and the flags that are followed by a value. */
-const RUNNERS: Readonly<Record<string, { readonly words: readonly string[]; readonly values: RegExp }>> = {
+export const RUNNERS: Readonly<Record<string, { readonly words: readonly string[]; readonly values: RegExp }>> = {
   npx: { words: [], values: /^(?:-c|--call|--registry|--cache|--prefix|-w|--workspace|--loglevel)$/ },
   bunx: { words: [], values: /^$/ },
   pnpx: { words: [], values: /^$/ },
@@ -22,7 +22,7 @@ const PACKAGE_FLAG: Readonly<Record<string, RegExp>> = {
   pipx: /^--spec$/,
 };
 /** Interpreters of files, and their flags that are followed by a value. */
-const INTERPRETERS: Readonly<Record<string, RegExp>> = {
+export const INTERPRETERS: Readonly<Record<string, RegExp>> = {
   node: /^(?:-r|--require|--import|--loader|--experimental-loader|-C|--conditions|--env-file|--max-old-space-size)$/,
   deno: /^(?:-c|--config|--import-map|--lock|--location|--cert|--env-file)$/,
   bun: /^(?:-r|--preload|--cwd|--env-file)$/,
@@ -44,17 +44,18 @@ type Definition = Pick<ServerConfig, "command" | "args" | "url" | "cwd">;
 export function programOf(definition: Definition): string {
   if (definition.url !== undefined) return `url ${addressOf(definition.url)}`;
   const { command, args } = unwrapped(definition);
+  const cwd = isPlaceWord(definition.cwd) ? undefined : definition.cwd;
   const name = nameOf(command);
   const inPackage = packageOf(name, args);
   if (inPackage) return inPackage;
-  const script = startedBy(name, args, definition.cwd);
+  const script = startedBy(name, args, cwd);
   if (script) return script;
   if (name === "docker" || name === "podman") {
     const image = args[0] === "run" ? firstWord(args.slice(1), CONTAINER_VALUES) : undefined;
     if (image) return `image ${image.word.replace(/@sha256:[0-9a-f]+$/, "").replace(/:[\w.-]+$/, "")}`;
   }
   // A program of its own is known by its name; one that runs others, by all of its command.
-  return isWrapper(name) ? `command ${JSON.stringify([name, ...args, definition.cwd ?? ""])}` : `program ${name}`;
+  return isWrapper(name) ? `command ${JSON.stringify([name, ...args, cwd ?? ""])}` : `program ${name}`;
 }
 
 function isWrapper(name: string): boolean {
@@ -76,7 +77,8 @@ function unwrapped({ command = "", args = [] }: Definition): { command: string; 
   return { command, args };
 }
 
-function nameOf(command: string): string {
+/** The name of a program without folder and ending; every Python is `python`. */
+export function nameOf(command: string): string {
   const name = command.split(/[\\/]/).at(-1)!.replace(/\.(?:exe|cmd|bat|ps1)$/i, "").toLowerCase();
   return /^python[\d.]*$/.test(name) ? "python" : name;
 }
@@ -117,7 +119,10 @@ function startedBy(name: string, args: readonly string[], cwd = ""): string | un
 }
 
 /** The first argument that is no flag and no flag's value. */
-function firstWord(args: readonly string[], values: RegExp): { word: string; rest: readonly string[] } | undefined {
+export function firstWord(
+  args: readonly string[],
+  values: RegExp,
+): { word: string; rest: readonly string[] } | undefined {
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
     if (values.test(arg)) at++;

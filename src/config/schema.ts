@@ -23,7 +23,16 @@ const durationUpTo = (longest: number) =>
 const duration = durationUpTo(LONGEST_TIMER);
 
 /** A rule that could never match, such as a bare tool name, would protect nothing without a word. */
-const pattern = z.string().max(200).regex(/:|^\*/, 'must be like "github:*", "*:delete_*" or "github:create_issue"');
+const PATTERN = /:|^\*/;
+const LONGEST_PATTERN = 200;
+const pattern = z.string().max(LONGEST_PATTERN)
+  .regex(PATTERN, 'must be like "github:*", "*:delete_*" or "github:create_issue"');
+
+/** True for a text that can stand in a rule. */
+export function isPattern(text: string): boolean {
+  return text.length <= LONGEST_PATTERN && PATTERN.test(text);
+}
+
 const variables = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean()], { error: "must be text" }).transform(String),
@@ -33,6 +42,7 @@ const server = z.strictObject({
   command: z.string().min(1).optional(),
   args: z.array(z.union([z.string(), z.number()], { error: "must be text" }).transform(String)).optional(),
   env: variables.optional(),
+  /** The folder of its program: a word of `PLACE_WORDS`, or a path. */
   cwd: z.string().min(1).optional(),
   url: z.string().min(1).optional(),
   transport: z.enum(["http", "sse"]).optional(),
@@ -49,7 +59,18 @@ const server = z.strictObject({
   const foreign = value.command ? ["transport", "headers"] as const : ["args", "env", "cwd"] as const;
   const wrong = foreign.filter((key) => value[key] !== undefined);
   if (wrong.length) problem(`${wrong.join(", ")} does not go with ${value.command ? "command" : "url"}`);
+  if (value.shared && value.cwd !== undefined && !/^(?:auto$|neutral$|\$|[A-Za-z]:|[\\/])/.test(value.cwd)) {
+    problem("is shared by sessions of all folders: its cwd is neutral or an absolute path");
+  }
 });
+
+/** Words that stand for a folder in `servers.NAME.cwd`. */
+export const PLACE_WORDS = ["auto", "session", "neutral"] as const;
+
+/** True for a `cwd` that is one of the words, or absent, and no path. */
+export function isPlaceWord(cwd: string | undefined): boolean {
+  return cwd === undefined || (PLACE_WORDS as readonly string[]).includes(cwd);
+}
 
 const serverName = z.string()
   .regex(SERVER_NAME, "a server name is 1 to 64 letters, digits, _ . or -")
@@ -90,6 +111,8 @@ export const fileSchema = z.strictObject({
   policy: z.strictObject({
     /** Tools that may not be called at all. */
     deny: z.array(pattern).optional(),
+    /** Of the servers that are named here, all that may be called or read besides what `approve` names. */
+    allow: z.array(pattern).optional(),
     /** Tools that a human must allow, call by call. */
     approve: z.array(pattern).optional(),
     /** What calling a tool does to the world, where it or its name does not tell, or tells it wrong. */
@@ -137,6 +160,8 @@ export interface ServerConfig extends Readonly<ServerEntry> {
   readonly name: string;
   /** Project servers never see `secrets.env`. */
   readonly origin: "global" | "project";
+  /** The trusted folder that it is started in, or that its relative paths begin at; absent where there is none. */
+  readonly folder?: string;
 }
 
 /** Everything the files said, joined, with defaults, frozen. */
@@ -157,6 +182,8 @@ export interface Config {
   readonly policy: Readonly<{
     deny: readonly string[];
     approve: readonly string[];
+    /** One list for each file that has one; a call has to pass all of them. */
+    allow: readonly AllowList[];
     /** For each entry the others that start the same program: what is denied or asked about for one, is for all. */
     twins: Readonly<Record<string, readonly string[]>>;
     effects: Readonly<Record<string, "read" | "idempotent" | "effectful">>;
@@ -171,6 +198,13 @@ export interface Config {
     }>;
   }>;
   readonly limits: Limits;
+}
+
+/** What one file lets pass of the servers that it names. */
+export interface AllowList {
+  readonly allow: readonly string[];
+  /** Patterns of the same file whose calls a human may let pass. */
+  readonly approve: readonly string[];
 }
 
 /** The bounds on everything that comes in from outside. */
@@ -197,6 +231,7 @@ export const DEFAULTS = {
   policy: {
     deny: [],
     approve: [],
+    allow: [],
     twins: {},
     effects: {},
     pii: "off",

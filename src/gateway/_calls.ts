@@ -7,7 +7,7 @@ import { type Caller, takes } from "./caller.ts";
 import { keyOf, workAgain } from "./_client_again.ts";
 import { type Work, workFor } from "./_client_work.ts";
 import { isLoggedAt } from "./log_level.ts";
-import { createParking, type SealedState } from "./_parking.ts";
+import { createParking, type Route, type SealedState } from "./_parking.ts";
 import type { Answer } from "./relay.ts";
 import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./_wire_form.ts";
 import type { WorkSession } from "./workflows.ts";
@@ -75,7 +75,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     let outcome: Answer;
     let toldAt = -Infinity;
     // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
-    const route = { id, token: meta.progressToken, isApproved: false };
+    const route: Route = { id, token: meta.progressToken, approved: undefined };
     const placed = Promise.withResolvers<void>();
     if (isRepeated) placing.add(placed.promise);
     try {
@@ -87,8 +87,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
       const call = method === "tools/call" ? given : { method, ...given };
       const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
       // Older clients know nothing of states: what stands there is none of ours.
-      const { state, rounds, isApproved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
-      route.isApproved = isApproved === true;
+      const { state, rounds, approved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      route.approved = approved;
       work = workFor(open, method as string, { ...given, requestState: state }, meta);
       if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
@@ -99,8 +99,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
           signal: controller.signal,
           owner: open,
           ...origin && { key: () => keyOf(origin, call) },
-          ...route.isApproved && { isApproved: true },
-          onApproved: () => route.isApproved = true,
+          ...route.approved !== undefined && { approved: route.approved },
+          onApproved: (key) => route.approved = key,
           ...isModern && { takesQuestions: true },
           ...client && { capabilities: client },
           ...ask && { request: ask },

@@ -1,7 +1,8 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
+import { forbiddenOwnTool } from "../policy/rules.ts";
 import type { Caller } from "./caller.ts";
-import { carryOut } from "./execute.ts";
+import { carryOut, denied } from "./execute.ts";
 import { directTool } from "./exposure.ts";
 import { type Answer, relay } from "./relay.ts";
 import { TOOLS } from "./tools/all.ts";
@@ -33,6 +34,8 @@ export function workFor(session: WorkSession, method: string, params: Message, m
   if (session.config.expose.tools === "direct") return directCall(params.name, input, extras);
   const tool = byName.get(params.name as string);
   if (!tool) throw unknownTool(params.name);
+  const forbidden = forbiddenOwnTool(session.config.policy, tool.definition.name);
+  if (forbidden) throw denied(`agentcards:${tool.definition.name}`, forbidden);
   const call: GatewayCall = { input, ...extras };
   return { label: tool.label(input), run: (open, caller) => tool.run(open, call, caller) };
 }

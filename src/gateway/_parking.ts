@@ -1,6 +1,5 @@
-import { createRequestStateCodec } from "@modelcontextprotocol/server";
 import { AgentCardsError } from "../model/errors.ts";
-import { canonicalJson } from "../model/json.ts";
+import { canonicalJson, sha256 } from "../model/json.ts";
 import type { Caller } from "./caller.ts";
 import type { Answer } from "./relay.ts";
 
@@ -39,7 +38,10 @@ export interface ParkingRun {
 export type Origin = readonly [connection: string, id: string | number];
 
 const PREFIX = "agentcards.";
+const SEALED = "agentcards-state.";
 const KEPT_MS = 10 * 60_000;
+/** So many states of servers are kept for one client; the oldest makes room. */
+const MOST_SEALED = 1_000;
 
 /** What makes a repeated request the same one. */
 export function identity({ _meta, inputResponses: _answers, requestState: _state, ...call }: Message): string {
@@ -50,50 +52,31 @@ export function identity({ _meta, inputResponses: _answers, requestState: _state
 export interface SealedState {
   readonly state?: string;
   readonly rounds: number;
-  /** Whether a human has allowed the call already. */
-  readonly isApproved?: boolean;
+  /** The key of the call that a human has allowed in this flow. */
+  readonly approved?: string;
+}
+
+/** A state that is kept for a client: for one request, once, for a while. */
+interface KeptState extends SealedState {
+  /** A hash of what the repeated request must be. */
+  readonly call: string;
+  readonly until: number;
 }
 
 /** Where the answers of a flow go, which changes with each request of it. */
 export interface Route {
   id: unknown;
   token: unknown;
-  isApproved: boolean;
+  approved: string | undefined;
 }
 
 /** A server that keeps asking is cut off after this many rounds. */
 const MAX_ROUNDS = 5;
 
-/** What a server wants to be reminded of comes back through a client: signed, and good for the same request only. */
-const seals = createRequestStateCodec<SealedState>({
-  key: crypto.getRandomValues(new Uint8Array(32)),
-  ttlSeconds: KEPT_MS / 1_000,
-  bind: (call) => call as unknown as string,
-});
-
 function notOurs(): AgentCardsError {
   return new AgentCardsError("STATE_UNKNOWN", "This answer belongs to no call that is waiting", {
     hint: "The call may have expired; make it again.",
   });
-}
-
-/** A server's question as it goes to the client, with a state that is ours. */
-async function sealed(
-  answer: Answer,
-  { call, rounds, route }: Pick<Parked, "call" | "rounds" | "route">,
-): Promise<Answer> {
-  if (answer.kind !== "result" || answer.result.resultType !== "input_required") return answer;
-  if (rounds >= MAX_ROUNDS) {
-    const text = `The server asked for input ${MAX_ROUNDS} times and still has questions`;
-    throw new AgentCardsError("INPUT_INVALID", text);
-  }
-  const { requestState: state } = answer.result;
-  const payload = {
-    ...typeof state === "string" && { state },
-    rounds: rounds + 1,
-    ...route.isApproved && { isApproved: true },
-  };
-  return { kind: "result", result: { ...answer.result, requestState: await seals.mint(payload, call as never) } };
 }
 
 /**
@@ -106,6 +89,30 @@ async function sealed(
 export function createParking() {
   const parked = new Map<string, Parked>();
   const keeper = crypto.randomUUID();
+  const sealedStates = new Map<string, KeptState>();
+
+  /**
+   * A server's question as it goes to the client. What the server wants to be reminded of stays here, under a random name
+   * that is good for this client and the same request, once: nobody else can use it, and no approval in it counts twice.
+   */
+  async function sealed(answer: Answer, { call, rounds, route }: Pick<Parked, "call" | "rounds" | "route">) {
+    if (answer.kind !== "result" || answer.result.resultType !== "input_required") return answer;
+    if (rounds >= MAX_ROUNDS) {
+      const text = `The server asked for input ${MAX_ROUNDS} times and still has questions`;
+      throw new AgentCardsError("INPUT_INVALID", text);
+    }
+    const { requestState: state } = answer.result;
+    const name = SEALED + crypto.randomUUID();
+    if (sealedStates.size >= MOST_SEALED) sealedStates.delete(sealedStates.keys().next().value!);
+    sealedStates.set(name, {
+      ...typeof state === "string" && { state },
+      rounds: rounds + 1,
+      ...route.approved !== undefined && { approved: route.approved },
+      call: await sha256(call),
+      until: performance.now() + KEPT_MS,
+    });
+    return { kind: "result", result: { ...answer.result, requestState: name } } as const;
+  }
 
   async function settle(flow: Omit<Parked, "question" | "expire">): Promise<Answer> {
     const first = await Promise.race([
@@ -142,10 +149,12 @@ export function createParking() {
     async unseal(call: Message): Promise<SealedState> {
       const { requestState: state } = call;
       if (state === undefined || typeof state === "string" && state.startsWith(PREFIX)) return { rounds: 0 };
-      if (typeof state !== "string") throw notOurs();
-      return await seals.verify(state, identity(call) as never).catch(() => {
-        throw notOurs();
-      });
+      const asked = await sha256(identity(call));
+      // From here to its end without waiting: the same request may come twice at once.
+      const kept = typeof state === "string" ? sealedStates.get(state) : undefined;
+      if (!kept || kept.until < performance.now() || kept.call !== asked) throw notOurs();
+      sealedStates.delete(state as string);
+      return kept;
     },
     async run({ call: params, origin, rounds, route, controller, start }: ParkingRun): Promise<Answer> {
       const call = identity(params);
@@ -187,6 +196,7 @@ export function createParking() {
         abort();
       }
       parked.clear();
+      sealedStates.clear();
     },
   };
 }

@@ -1,16 +1,21 @@
 import type { Capabilities, ServerEvent, ServerRequest, WhileAsked } from "../mcp/upstream.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
-import { oneLine, spelledOut } from "../model/text.ts";
+import { oneLine } from "../model/text.ts";
+
+/** A question, with the call that a human is to allow where it is ours. */
+export interface AskedRequest extends ServerRequest {
+  readonly approval?: { readonly tool: string; readonly arguments: Record<string, unknown>; readonly why: string };
+}
 
 /** Puts a request to the client in front. */
-export type Ask = (request: ServerRequest, signal: AbortSignal) => Promise<Record<string, unknown>>;
+export type Ask = (request: AskedRequest, signal: AbortSignal) => Promise<Record<string, unknown>>;
 
 /** Who asked for a call: an agent's client, a person at a terminal. */
 export interface Caller {
   readonly signal: AbortSignal;
-  /** Whether a human asked for this very call, which is as good as an approval. */
-  readonly isApproved?: boolean;
+  /** The key of the call that a human has allowed in this flow of requests. */
+  readonly approved?: string;
   /** Passes progress on, when the caller wants it. */
   readonly progress?: (progress: Record<string, unknown>) => void;
   /** Passes on what a server has to say about its work, when the caller wants it. */
@@ -34,8 +39,10 @@ export interface Caller {
   readonly owner?: unknown;
   /** The key of the client's request: its connection, its id and its content, the same in every engine. */
   readonly key?: () => Promise<string>;
-  /** Told when a human has allowed the call. */
-  readonly onApproved?: () => void;
+  /** Told the key of a call that a human has allowed. */
+  readonly onApproved?: (key: string) => void;
+  /** Whether `ask` shows a call whole, however long it is. */
+  readonly showsWhole?: boolean;
   /** Ends the call because of a question that nobody can answer. */
   readonly giveUp?: (question: ServerRequest) => void;
 }
@@ -79,7 +86,7 @@ export function takes({ method, params }: ServerRequest, capabilities: Capabilit
   return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
 }
 
-const FORM: ServerRequest = { method: "elicitation/create", params: { mode: "form" } };
+export const FORM: ServerRequest = { method: "elicitation/create", params: { mode: "form" } };
 export const PAGE: ServerRequest = { method: "elicitation/create", params: { mode: "url" } };
 
 /** Whether a caller can put a question to a human: some clients know forms only, or pages only. */
@@ -178,67 +185,4 @@ export async function answerAsClient(
 ): Promise<Record<string, unknown>> {
   if (client?.request && takes(request, client.capabilities)) return await client.request(request, signal);
   throw new AgentCardsError("INPUT_INVALID", `No client is there that takes ${request.method}`);
-}
-
-export interface ApprovalRequest {
-  readonly id: string;
-  readonly arguments: Record<string, unknown>;
-  readonly pattern: string;
-}
-
-/** Asks the human in front of the client to allow one call; anything but a clear yes refuses it. */
-export async function approve(request: ApprovalRequest, caller: Caller): Promise<void> {
-  if (caller.isApproved) return;
-  const why = `policy.approve has "${request.pattern}"`;
-  if (!caller.ask || caller.asksForServersOnly || !canPut(FORM, caller)) {
-    throw humanNeeded(request.id, `needs a human's approval (${why}), and this client cannot ask`);
-  }
-  if (await askApproval({ ...request, why }, caller.ask, caller.signal) === "approve") return caller.onApproved?.();
-  throw new AgentCardsError("TOOL_DENIED", `${request.id} was not allowed by the human`, {
-    hint: "Do not try again unless the user asks for it.",
-  });
-}
-
-/** Puts one call to the human: what, on which server, with which arguments, and why. Undefined: no word either way. */
-export async function askApproval(
-  { id, arguments: given, why }: { id: string; arguments: Record<string, unknown>; why: string },
-  ask: NonNullable<Caller["ask"]>,
-  signal: AbortSignal,
-): Promise<"approve" | "reject" | undefined> {
-  const answer = await ask({
-    method: "elicitation/create",
-    params: {
-      mode: "form",
-      message: `Allow ${oneLine(id)}? It was asked for because ${why}. Arguments:\n${shownArguments(given)}`,
-      requestedSchema: {
-        type: "object",
-        properties: { allow: { type: "boolean", title: "Allow this one call", default: false } },
-        required: ["allow"],
-      },
-    },
-  }, signal);
-  if (answer.action === "cancel") return undefined;
-  const content = answer.content as Record<string, unknown> | undefined;
-  return answer.action === "accept" && content?.allow === true ? "approve" : "reject";
-}
-
-/** The human sees at most this much of the arguments. */
-const SHOWN_CHARACTERS = 3_000;
-
-/** Arguments with nothing hidden: each by its name, what is too long with its length, invisible characters spelt out. */
-function shownArguments(given: Record<string, unknown>): string {
-  const whole = spelledOut(JSON.stringify(given, null, 2));
-  if (whole.length <= SHOWN_CHARACTERS) return whole;
-  const entries = Object.entries(given);
-  const share = Math.max(40, Math.floor(SHOWN_CHARACTERS / entries.length) - 80);
-  const lines = entries.slice(0, SHOWN_CHARACTERS / 120).map(([name, value]) => {
-    const text = spelledOut(JSON.stringify(value) ?? "");
-    const half = Math.floor(share / 2);
-    const shown = text.length <= share
-      ? text
-      : `${text.slice(0, half)} … ${text.length - 2 * half} characters are not shown … ${text.slice(-half)}`;
-    return `${oneLine(name, 60)}: ${shown}`;
-  });
-  const more = entries.length > lines.length ? `\n${entries.length - lines.length} more arguments are not shown` : "";
-  return lines.join("\n") + more;
 }

@@ -49,14 +49,16 @@ const ERA_KEPT_MS = 24 * 3_600_000;
 /** A call waits so long for what only the database knows. */
 const DATABASE_PATIENCE_MS = 3_000;
 
-/** What makes a definition another one: everything but the values of its variables. */
+/** What makes a definition another one: everything but the values of its variables, and the folder it belongs to. */
 export function fingerprint(server: ServerConfig): Promise<string> {
-  const { name, command, args, cwd, url, transport, env, headers } = server;
+  const { name, command, args, cwd, folder, url, transport, env, headers } = server;
   return sha256(canonicalJson({
     name,
     command,
     args,
     cwd,
+    // No list of a project's folder stands for another's, or for that of a program that runs in none.
+    ...command !== undefined && { folder: folder ?? "neutral" },
     url,
     transport,
     env: Object.keys(env ?? {}).sort(),

@@ -10,7 +10,8 @@ import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
-import { approve, type Caller, unlessAsked } from "./caller.ts";
+import { approve } from "./approve.ts";
+import { type Caller, unlessAsked } from "./caller.ts";
 import { callServer, denied, isFailure, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { stepsOf } from "./results.ts";
@@ -77,8 +78,16 @@ export async function runCode(
 /** Told of a call with effect when it goes out; gives the function that is told whether it had its effect, once known. */
 export type OnActing = (tool: string) => (hasActed: boolean) => void;
 
-/** A call from code that an agent sent for itself: under the same rules as a call of the agent. */
-export function callsAs(session: Session, caller: Caller, onActing: OnActing): CodeOptions["call"] {
+/**
+ * A call from code that an agent sent for itself: under the same rules as a call of the agent. `onMeant` is told which
+ * tool a bare name meant.
+ */
+export function callsAs(
+  session: Session,
+  caller: Caller,
+  onActing: OnActing,
+  onMeant: (asked: string, tool: string) => void = () => {},
+): CodeOptions["call"] {
   // One question at a time: a human who sees sixty reads none.
   let asking: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -96,12 +105,12 @@ export function callsAs(session: Session, caller: Caller, onActing: OnActing): C
     const began = performance.now();
     const { server, name } = await resolveTool(session, asked);
     const id = toolId(server, name);
-    if (server === "agentcards") return await OWN_TOOLS.value(session, name, args);
+    if (asked !== id) onMeant(asked, id);
     if (server === WORKFLOW_SERVER) {
       throw new AgentCardsError("TOOL_UNKNOWN", `${id} is a saved workflow: it is called by itself, not from code`);
     }
     const verdict = judge(session.config.policy, id);
-    if (verdict.kind === "deny") throw denied(id, verdict.pattern);
+    if (verdict.kind === "deny") throw denied(id, verdict);
     const inside = {
       ...caller,
       takesQuestions: false,
@@ -111,8 +120,9 @@ export function callsAs(session: Session, caller: Caller, onActing: OnActing): C
     };
     if (verdict.kind === "approve") {
       const shown = await session.privacy?.restore(args, server) ?? args;
-      await approve({ id, arguments: shown, pattern: verdict.pattern }, inside);
+      await approve(session, { id, arguments: shown, pattern: verdict.pattern }, inside);
     }
+    if (server === "agentcards") return await OWN_TOOLS.value(session, name, args);
     let [isOk, bytes] = [false, 0];
     const tool = session.inMemory(server, name);
     // Told when it goes out: one whose answer never comes may have acted as well.

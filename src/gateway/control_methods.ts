@@ -1,3 +1,4 @@
+import type { Journal } from "../dag/journal.ts";
 import type { HomeDatabase } from "../db/home_database.ts";
 import type { DatabaseState } from "../db/supervisor.ts";
 import { requireServer } from "../config/schema.ts";
@@ -18,11 +19,11 @@ import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
 import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
 
-/** What a server may take when it is started for the first time ever. */
 /** `status` waits so long for the database. */
 const STATUS_PATIENCE_MS = 2_000;
 /** An opening that takes longer is told as a problem. */
 const LONG_OPENING_S = 10;
+/** The time that a server may take when it is started for the first time ever. */
 const FIRST_START_MS = 180_000;
 
 /** One server as `agentcards status` shows it. */
@@ -35,6 +36,8 @@ export interface ServerReport {
   readonly dropped: Catalogue["dropped"];
   readonly repaired: Catalogue["repaired"];
   readonly running: number;
+  /** Where its program is started in this folder; null for a remote server, and where it is not started at all. */
+  readonly cwd: string | null;
   readonly start_ms: number | null;
   readonly error: string | null;
   /** When that was, in milliseconds since 1970; null where it is so now. */
@@ -55,6 +58,8 @@ export interface EngineReport {
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
   readonly config_problem: string | null;
   readonly notes: readonly string[];
+  /** The folder of whoever asks, and by whose word it is trusted. */
+  readonly folder: { readonly path: string; readonly trusted_by: string | null } | null;
   readonly sandbox: { readonly level: number; readonly why: string };
   readonly minimum_level: number;
   readonly pii: "off" | "tokenize";
@@ -104,12 +109,11 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     }));
     return { tools: judged, notes };
   }],
-  ["call", async ({ session, signal, ask, progress }, { tool, arguments: given, isApproved }) => {
+  ["call", async ({ session, signal, ask, progress }, { tool, arguments: given }) => {
     const outcome = await execute(await session, { tool: text(tool, "tool"), arguments: given as Params ?? {} }, {
       signal,
       progress,
-      ...ask && { ask, asksForServersOnly: true },
-      isApproved: isApproved === true,
+      ...ask && { ask, showsWhole: true },
     });
     const result = outcome.kind === "large"
       ? JSON.parse(new TextDecoder().decode(outcome.large.json)) as Params
@@ -146,7 +150,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
   const database = await gateway.database();
   // A start that takes long is told as such; one that fails at once, with its reason.
   await withinOr(database.ready(), STATUS_PATIENCE_MS, undefined);
-  const problem = await databaseProblem(database);
+  const problem = await databaseProblem(database, gateway.workflows.journal);
   const isOpen = problem === null && database.state().kind === "open";
   const [row] = isOpen
     ? await database.database.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
@@ -171,6 +175,9 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
     config_problem: failed ? open.problem : null,
     notes: failed ? [] : open.loaded.notes,
+    folder: failed || !open.loaded.folder
+      ? null
+      : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
     sandbox: await gateway.code.level(),
     pii: failed ? "off" : open.config.policy.pii,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
@@ -200,7 +207,7 @@ const NO_OUTCOMES: EngineReport["suggestions"] = { outcomes: 0, right: 0, specul
 const NO_RUNS: RunCounts = { running: 0, paused: 0, approvals: 0 };
 
 /** The problem of the database, found out by a look at its state and by a row that is written. */
-async function databaseProblem({ state, database }: HomeDatabase): Promise<string | null> {
+async function databaseProblem({ state, database }: HomeDatabase, journal: Journal): Promise<string | null> {
   const now = state();
   if (now.kind === "unusable") return describe(now.problem);
   if (now.kind === "opening") {
@@ -210,7 +217,18 @@ async function databaseProblem({ state, database }: HomeDatabase): Promise<strin
   const write = database.exec(
     "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
   ).then(() => null, (error) => `The database cannot be written: ${describe(error)}`);
-  return await withinOr(write, STATUS_PATIENCE_MS, "The database does not answer; it is opened anew when it hangs");
+  const silent = "The database does not answer; it is opened anew when it hangs";
+  const problem = await withinOr(write, STATUS_PATIENCE_MS, silent);
+  // A look through a journal of tens of thousands of runs may take longer than a person waits.
+  return problem ?? await withinOr(damageOf(journal), STATUS_PATIENCE_MS, null);
+}
+
+/** The damage that a look through the journal finds. */
+async function damageOf(journal: Journal): Promise<string | null> {
+  const damage = await journal.damage().catch(describe);
+  return damage === undefined
+    ? null
+    : `The database is damaged: ${damage}. Bring a backup back with \`agentcards restore --latest\``;
 }
 
 async function withinOr<T, U>(promise: Promise<T>, ms: number, otherwise: U): Promise<T | U> {
@@ -250,6 +268,7 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     dropped: known?.catalogue.dropped ?? [],
     repaired: known?.catalogue.repaired ?? [],
     running: states.filter(({ state }) => state === "running").length,
+    cwd: config.disabled ? null : asking.startFolder(name) ?? null,
     start_ms: live?.startMs ?? known?.startMs ?? null,
     error: problem ?? failure?.reason ?? null,
     error_at: problem === undefined && failure ? failure.at : null,

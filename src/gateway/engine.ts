@@ -173,7 +173,10 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
   const { gateway } = engine;
   const shown = lastShown(engine.home, hello.cwd);
   const { cwd, env, connection } = hello;
-  const session = gateway.then(({ openSession }) => openSession({ cwd, env, connection }));
+  const session = gateway.then(({ openSession }) =>
+    // Only `serve --http` asks for related requests; its clients have no folder.
+    openSession({ cwd, env, connection, hasFolder: hello.tellsRelated !== true })
+  );
   session.catch(() => {});
   try {
     if (hello.kind === "mcp") {

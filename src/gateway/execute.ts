@@ -1,13 +1,14 @@
-import { judge } from "../policy/rules.ts";
+import { judge, type Verdict } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { readBySchema } from "../model/meaning.ts";
-import { nearest, oneLine } from "../model/text.ts";
+import { cut, nearest, oneLine } from "../model/text.ts";
 import { splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { isReadable, shapeAnswer, textResult, type ToolResult, unstored } from "./answer.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
-import { approve, type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
+import { approve } from "./approve.ts";
+import { type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { isQuestion, pageAsked, settleQuestions } from "./questions.ts";
 import { newHandle } from "./results.ts";
@@ -58,12 +59,13 @@ export async function execute(session: Session, call: ToolCall, caller: Caller):
   if (mistake) {
     throw new AgentCardsError("INPUT_INVALID", `${id} was not called: ${mistake}`, { hint: signatureNote(tool) });
   }
+  const named = (outcome: Outcome) => call.tool === id ? outcome : saying(call.tool, id, outcome);
   const done = await carryOut(session, address, { call: { ...call, arguments: given }, caller });
-  if (!("reply" in done)) return done;
+  if (!("reply" in done)) return named(done);
   const page = canPut(PAGE, caller) ? undefined : pageAsked(done.reply);
   if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
   const reply = tool && isFailure(done.reply) ? await withSignature(done.reply, tool, given) : done.reply;
-  return await answer(session, id, reply);
+  return named(await answer(session, id, reply));
 }
 
 /** Whether a server refused a call or a tool says that it failed. */
@@ -105,16 +107,15 @@ export async function carryOut(
   { call, caller }: Asked,
 ): Promise<Outcome | { readonly reply: Reply }> {
   const id = toolId(server, name);
-  if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
-
   const verdict = judge(session.config.policy, id);
-  if (verdict.kind === "deny") throw denied(id, verdict.pattern);
+  if (verdict.kind === "deny") throw denied(id, verdict);
   if (verdict.kind === "approve") {
     // A human sees what the server will get, not what the agent sees of it.
     const shown = await session.privacy?.restore(call.arguments, server) ?? call.arguments;
-    await approve({ id, arguments: shown, pattern: verdict.pattern }, caller);
+    await approve(session, { id, arguments: shown, pattern: verdict.pattern }, caller);
   }
 
+  if (server === "agentcards") return { kind: "result", result: await OWN_TOOLS.call(session, name, call.arguments) };
   if (server === WORKFLOW_SERVER) {
     return { kind: "result", result: await session.shared.runTemplate(session, name, call.arguments, caller) };
   }
@@ -123,9 +124,13 @@ export async function carryOut(
   return { reply };
 }
 
-export function denied(id: string, pattern: string): AgentCardsError {
-  return new AgentCardsError("TOOL_DENIED", `${id} may not be called: policy.deny has "${pattern}"`, {
-    hint: "Only the user can change this, in config.yaml.",
+/** The error of a call that policy forbids, or that nobody can be asked about. */
+export function denied(id: string, verdict: Exclude<Verdict, { kind: "allow" }>): AgentCardsError {
+  const why = verdict.pattern === undefined
+    ? `policy.allow names "${splitToolId(id).server}" and does not have it`
+    : `policy.${verdict.kind === "deny" ? "deny" : "approve"} has "${verdict.pattern}"`;
+  return new AgentCardsError("TOOL_DENIED", `${id} may not be called: ${why}`, {
+    hint: "Only the user can change this, in config.yaml or in the project's .agentcards/config.yaml.",
   });
 }
 
@@ -280,20 +285,46 @@ export async function resolveTool(session: Session, asked: string): Promise<Tool
   throw unknownTool(asked, tools.map((tool) => tool.id));
 }
 
+/** A bare name means a tool only where every server's list is known and one of them has it; nothing is guessed. */
 async function resolveBareName(session: Session, name: string): Promise<ToolAddress> {
-  const ids: string[] = [];
-  for (const { config } of session.status()) {
-    if (config.disabled) continue;
-    for (const tool of (await session.known(config.name))?.tools ?? []) ids.push(tool.id);
-  }
+  const enabled = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
+  const known = await Promise.all(enabled.map((config) => session.known(config.name)));
+  const ids = known.flatMap((catalogue) => catalogue?.tools ?? []).map(({ id }) => id);
   const matches = ids.filter((id) => splitToolId(id).name === name);
-  if (matches.length === 1) return splitToolId(matches[0]!) as ToolAddress;
+  const unread = enabled.filter((_, i) => !known[i]).map((config) => config.name);
+  if (matches.length === 1 && unread.length === 0) return splitToolId(matches[0]!) as ToolAddress;
   if (matches.length > 1) {
     throw new AgentCardsError("TOOL_AMBIGUOUS", `"${name}" is a tool of several servers: ${matches.join(", ")}`, {
       hint: "Call it by one of these ids.",
     });
   }
-  throw unknownTool(name, ids);
+  if (unread.length === 0) throw unknownTool(name, ids);
+  const servers = cut(unread.join(", "), 200);
+  const text = `"${oneLine(name, 200)}" may be a tool of several servers: those of ${servers} are not known yet`;
+  throw new AgentCardsError("TOOL_AMBIGUOUS", text, {
+    hint: matches.length > 0 ? `Call it by its id: ${matches.join(", ")}.` : "Call it by its id, SERVER:TOOL.",
+  });
+}
+
+/** The key under which an answer says which tools its bare names meant. */
+export const MEANT = "agentcards/tools";
+/** Above this an answer is not parsed again to say it. */
+const LARGEST_PARSED = 1_000_000;
+
+/** An outcome that says which tool a bare name meant. */
+function saying(asked: string, id: string, outcome: Outcome): Outcome {
+  const meant = { [MEANT]: { [asked]: id } };
+  if (outcome.kind === "result") return { kind: "result", result: withMeant(outcome.result, meant) };
+  const { large } = outcome;
+  const text = new TextDecoder().decode(large.json);
+  const json = text.length <= LARGEST_PARSED
+    ? JSON.stringify(withMeant(JSON.parse(text), meant))
+    : `{"_meta":${JSON.stringify(meant)},${text.slice(1)}`;
+  return { kind: "large", large: { ...large, json: new TextEncoder().encode(json) } };
+}
+
+function withMeant(result: ToolResult, meant: Record<string, unknown>): ToolResult {
+  return { ...result, _meta: { ...isObject(result._meta) ? result._meta : {}, ...meant } };
 }
 
 function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {

@@ -2,7 +2,8 @@ import { AgentCardsError } from "../model/errors.ts";
 import { exposedName, exposedUri, exposedUriParts } from "../model/exposed.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
-import { type Catalogue, type Tool, toolId } from "../model/tool.ts";
+import type { Catalogue, Tool } from "../model/tool.ts";
+import { judgeAddress } from "../policy/address.ts";
 import { judge, type Verdict } from "../policy/rules.ts";
 import { knownCatalogues } from "./search.ts";
 import type { Session } from "./session.ts";
@@ -139,22 +140,9 @@ function isAllowed({ config }: Session, id: string): boolean {
   return judge(config.policy, id).kind !== "deny";
 }
 
-/** What policy says of a resource or prompt: a URI is judged in every way it can be spelt, and the strictest counts. */
+/** What policy says of a resource or prompt. */
 export function judgeOffer({ config }: Session, { server, name }: Address): Verdict {
-  const verdicts = spellings(name).map((spelling) => judge(config.policy, toolId(server, spelling)));
-  return verdicts.find(({ kind }) => kind === "deny") ?? verdicts.find(({ kind }) => kind === "approve") ??
-    verdicts[0]!;
-}
-
-function spellings(uri: string): string[] {
-  const plain = URL.parse(uri)?.href ?? uri;
-  let decoded = plain;
-  try {
-    decoded = decodeURIComponent(plain);
-  } catch {
-    // Not an escape: it stays as it is.
-  }
-  return [...new Set([uri, plain, decoded, URL.parse(decoded)?.href ?? decoded])];
+  return judgeAddress(config.policy, server, name);
 }
 
 /** The contents of a resource under the names that the client knows. */

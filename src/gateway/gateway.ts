@@ -9,6 +9,7 @@ import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
+import { createOpenApprovals } from "./approvals.ts";
 import { createCallLog } from "./call_log.ts";
 import { createCatalogueStore } from "./catalogue.ts";
 import { type CodeRoom, createCodeRoom } from "./code_room.ts";
@@ -106,6 +107,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     },
     sharedServers: new Map(),
     privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),
+    approvals: createOpenApprovals(),
     record: calls.record,
     watch: learning.watch,
     templates,

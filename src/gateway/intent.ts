@@ -7,6 +7,7 @@ import type { Caller } from "./caller.ts";
 import { cautiously, type Proposal } from "./suggestions.ts";
 import { workflowAnswer } from "./workflow_answer.ts";
 import { listRuns } from "./workflow_list.ts";
+import { withMeantTools } from "./workflow_media.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./workflow_input.ts";
 import type { WorkSession } from "./workflows.ts";
 
@@ -18,7 +19,7 @@ export async function runRequest(session: WorkSession, input: unknown, caller: C
   if ("intent" in request) return await runIntent(session, request, caller);
   session.suggestions.ran(session, request.tasks);
   const view = await session.workflows.start({ ...request, name: "" }, { session, caller, by: "agent" });
-  return await workflowAnswer(view, session);
+  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
 }
 
 /** Does what an agent decided about a run. */
@@ -30,7 +31,7 @@ export async function resumeRequest(session: WorkSession, input: unknown, caller
   if (request.action === "continue" || request.action === "abort") {
     session.suggestions.decided(request.workflow_id, request.action === "continue");
   }
-  return await workflowAnswer(view, session);
+  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
 }
 
 /** Plans what is wanted in words; where it is sure enough, the part that only reads is run at once. */

@@ -1,7 +1,8 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { toolId } from "../model/tool.ts";
-import { approve, type Caller } from "./caller.ts";
+import { approve } from "./approve.ts";
+import type { Caller } from "./caller.ts";
 import { denied, type Outcome, putToServer } from "./execute.ts";
 import { type Address, judgeOffer, promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
 import type { Session } from "./session.ts";
@@ -34,10 +35,10 @@ export async function relay(session: Session, request: RelayedRequest, caller: C
   const [name, params] = [await restore(seen), await restore(given)];
   const id = toolId(server, name);
   const verdict = judgeOffer(session, { server, name });
-  if (verdict.kind === "deny") throw denied(id, verdict.pattern);
+  if (verdict.kind === "deny") throw denied(id, verdict);
   if (verdict.kind === "approve") {
     const shown = isObject(params.arguments) ? params.arguments : {};
-    await approve({ id, arguments: shown, pattern: verdict.pattern }, caller);
+    await approve(session, { id, arguments: shown, pattern: verdict.pattern }, caller);
   }
   const sent = { ...params, ...retry, ...meta && { _meta: meta } };
   const reply = await putToServer(session, { server, method, request: sent }, caller);

@@ -53,10 +53,17 @@ export async function findTools(session: Session, { query, limit, server }: Sear
     notes: [
       ...ranking.note ? [ranking.note] : [],
       ...notes,
-      ...withheld.length ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
+      ...withheldNote(session, withheld),
       ...session.loaded.notes.map((note) => `(${note})`),
     ],
   };
+}
+
+/** A line about tools that policy withholds, where there are any. */
+export function withheldNote({ config }: Session, withheld: readonly Tool[]): string[] {
+  if (withheld.length === 0) return [];
+  const rules = config.policy.allow.length > 0 ? "policy.deny and policy.allow" : "policy.deny";
+  return [`(withheld by ${rules}: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`];
 }
 
 /** So many tools of a server that a request names are in the answer, wherever they rank. */

@@ -1,6 +1,7 @@
 import type { Home } from "../config/home.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { type ResolvedServer, resolveServer } from "../config/expand.ts";
+import { resolveServer } from "../config/expand.ts";
+import { type PlacedServer, placeServer } from "../config/place.ts";
 import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
@@ -22,6 +23,7 @@ import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
+import type { OpenApprovals } from "./approvals.ts";
 import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
 import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
@@ -43,6 +45,8 @@ export interface Shared {
   readonly sharedServers: Map<string, SharedServer>;
   /** How a session keeps personal data from its agent, where its policy says so. */
   privacy(policy: Config["policy"]): Privacy | undefined;
+  /** Calls that a human is asked about just now. */
+  readonly approvals: OpenApprovals;
   /** Told after an answer has gone out. */
   record(call: CallRecord): void;
   /** Begins to learn from a session. */
@@ -101,6 +105,8 @@ export interface Session extends AsyncDisposable {
   unstartable(name: string): string | undefined;
   /** The same, and a program, script or folder that is missing, by a look at the disk. */
   problemOf(name: string): Promise<string | undefined>;
+  /** The folder that a server's program is started in, where it can be started. */
+  startFolder(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];
 }
 
@@ -108,6 +114,8 @@ export interface SessionContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly connection?: string | undefined;
+  /** False where the folder is that of a process for many clients. */
+  readonly hasFolder?: boolean;
 }
 
 interface Asked {
@@ -124,7 +132,7 @@ const MAX_HTTP_FRAME = 16 * 1024 * 1024;
 const LARGE_TO_HIDE = 64 * 1024;
 
 export async function openSession(shared: Shared, context: SessionContext): Promise<Session> {
-  const loaded = await loadConfig(shared.home, context.cwd);
+  const loaded = await loadConfig(shared.home, context.cwd, context);
   const { config } = loaded;
   shared.search.configure(config.embeddings);
   const secrets = await readSecrets(shared.home.secrets);
@@ -176,6 +184,9 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
         return messageOf(error);
       }
     },
+    startFolder(name) {
+      return session.unstartable(name) === undefined ? resolve(requireServer(config, name)).cwd : undefined;
+    },
     async problemOf(name) {
       const unset = session.unstartable(name);
       const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), context);
@@ -200,12 +211,13 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     };
     if (!entry.shared) return { ...fresh(), isShared: false };
     // Shared is what would start the same program, with the same variables, in the same folder.
-    const key = canonicalJson([resolve(entry), context.cwd]);
+    const key = canonicalJson(resolve(entry));
     return { ...shared.sharedServers.getOrInsertComputed(key, fresh), isShared: true };
   }
 
-  function resolve(entry: ServerConfig): ResolvedServer {
-    return resolveServer(entry, entry.origin === "global" ? { ...context.env, ...secrets } : context.env);
+  function resolve(entry: ServerConfig): PlacedServer {
+    const variables = entry.origin === "global" ? { ...context.env, ...secrets } : context.env;
+    return placeServer(resolveServer(entry, variables), { home: shared.home, folder: loaded.folder });
   }
 
   function startable(entry: ServerConfig, { callers, listeners }: Omit<SharedServer, "server">): Server {
@@ -268,7 +280,8 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     }
     return await connectStdio(resolved, {
       ...options,
-      ...context,
+      cwd: context.cwd,
+      env: context.env,
       reaper: shared.reaper(),
       ...privacy && { largeFrameBytes: LARGE_TO_HIDE },
       parse: shared.redactor.parse,

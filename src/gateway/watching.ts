@@ -43,7 +43,7 @@ export function createWatching(session: Session): Watching {
     const seen = await resourceAddress(session, uri);
     const place = { ...seen, name: await session.privacy?.restore(seen.name, seen.server) ?? seen.name };
     const verdict = judgeOffer(session, place);
-    if (verdict.kind !== "allow") throw denied(toolId(place.server, place.name), verdict.pattern);
+    if (verdict.kind !== "allow") throw denied(toolId(place.server, place.name), verdict);
     return place;
   }
 

@@ -8,7 +8,9 @@ import { explained, NOTHING_RETURNED, typeProblems, unfenced } from "./code_hint
 import type { CodeRoom } from "./code_room.ts";
 import { chosenTools } from "./code_types.ts";
 import { MAX_STATE, returned } from "./code_state.ts";
+import { denied } from "./execute.ts";
 import type { Session } from "./session.ts";
+import { forbiddenOwnTool } from "../policy/rules.ts";
 
 const SHOWN_TOOLS = 3;
 const SHOWN_SIGNATURE = 200;
@@ -19,6 +21,9 @@ export type CodeServices = Pick<CodeRoom, "sandbox" | "types">;
 /** Runs the code tasks of a workflow in the cage. */
 export function codePort(session: Session, { sandbox, types }: CodeServices): RunPorts["runCode"] {
   return async (task, { deps, context }, { signal, timeoutMs, call }): Promise<TaskResult> => {
+    // A run may be older than the rule.
+    const forbidden = forbiddenOwnTool(session.config.policy, "execute_code");
+    if (forbidden) return { ok: false, kind: "failed", error: denied("agentcards:execute_code", forbidden).message };
     const { timeout = timeoutMs, memoryLimit } = task.sandbox_config ?? {};
     const code = unfenced(task.code);
     const request = { code, context, deps: deps as unknown as Json };

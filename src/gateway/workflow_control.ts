@@ -61,7 +61,8 @@ export interface ApprovalReport {
   readonly id: string;
   readonly cwd: string;
   readonly since: number;
-  readonly task: string;
+  /** The task of a run; absent for a call by itself, whose dialogue is open in a client. */
+  readonly task?: string;
   readonly tool: string;
   readonly arguments: Json;
   readonly why: string;
@@ -97,12 +98,19 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
   ["approvals", async ({ session }): Promise<ApprovalReport[]> => {
     const open = await session;
     const { journal } = open.workflows;
+    const asked = open.shared.approvals.list();
     const paused = await journal.list({ status: ["paused"] });
     const waiting = paused.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
-    return (await Promise.all(
+    const runs = await Promise.all(
       waiting.map(async (row) => await approvalOf(open, row, (await journal.open(row.id)).state)),
-    ))
-      .flat();
+    );
+    return [...asked, ...runs.flat()];
+  }],
+  ["decide_call", async ({ session }, { id, hash, action }) => {
+    const { approvals } = (await session).shared;
+    const isDecided = approvals.decide(String(id), String(hash), action === "approve" ? "approve" : "reject");
+    if (isDecided) return {};
+    throw new AgentCardsError("RUN_STATE", `${String(id)} does not wait for a word any more`);
   }],
 ];
 

@@ -1,9 +1,11 @@
 import type { TaskState } from "../dag/run_state.ts";
+import type { Task } from "../dag/task.ts";
 import { messageOf } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import type { Beside } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import { textResult, type ToolResult } from "./answer.ts";
+import { MEANT } from "./execute.ts";
 import type { Session } from "./session.ts";
 
 /** What goes back with a run's answer that JSON in a text cannot hold. */
@@ -70,13 +72,32 @@ export function withBeside(answer: JsonObject, beside: BesideResults): JsonObjec
   return Object.assign(answer, { [BESIDE]: beside });
 }
 
+/** The tools that a run's bare names meant; a symbol, for the same reason. */
+const TOOLS = Symbol("tools");
+
+/** A run's answer that says which tools the bare names among its tasks meant. */
+export function withMeantTools(answer: JsonObject, given: unknown, plan: readonly Task[]): JsonObject {
+  const ids = new Map(plan.map((task) => [task.id, task.type === "tool" ? task.tool : ""]));
+  const meant = (Array.isArray(given) ? given : []).flatMap((task) => {
+    const { id, tool } = isObject(task) ? task : {};
+    const found = typeof id === "string" && typeof tool === "string" && !tool.includes(":") ? ids.get(id) : undefined;
+    return found ? [[tool as string, found]] : [];
+  });
+  return meant.length === 0 ? answer : Object.assign(answer, { [TOOLS]: Object.fromEntries(meant) });
+}
+
 /** A run's answer as a tool's result: its JSON, then what its tasks gave besides. */
 export function resultOfRun(answer: JsonObject, isError = false): ToolResult {
   const { content = [], meta = {} } = (answer as { [BESIDE]?: BesideResults })[BESIDE] ?? {};
   const { content: [text] } = textResult(JSON.stringify(answer)) as { content: Json[] };
+  const meant = (answer as { [TOOLS]?: JsonObject })[TOOLS];
+  const about = {
+    ...Object.keys(meta).length > 0 && { "agentcards/results": meta },
+    ...meant && { [MEANT]: meant },
+  };
   return {
     content: [text, ...content],
     ...isError && { isError: true },
-    ...Object.keys(meta).length > 0 && { _meta: { "agentcards/results": meta } },
+    ...Object.keys(about).length > 0 && { _meta: about },
   };
 }

@@ -3,6 +3,7 @@ import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
 import type { ToolTask } from "../dag/task.ts";
 import type { Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, inOneLine, messageOf, toAgentCardsError } from "../model/errors.ts";
+import { foldArguments } from "../model/fold.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { type Output, splitToolId } from "../model/tool.ts";
@@ -10,7 +11,8 @@ import { judge } from "../policy/rules.ts";
 import { log } from "../telemetry/log.ts";
 import { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 import { besideValue, codeValueOf, outlined, type ToolResult, valueOf } from "./answer.ts";
-import { askApproval, type Caller } from "./caller.ts";
+import { putApproval } from "./approve.ts";
+import type { Caller } from "./caller.ts";
 import { wholeOf } from "./code.ts";
 import { callServer, denied } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
@@ -93,7 +95,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     };
     try {
       const verdict = judge(policy, task.tool);
-      if (verdict.kind === "deny") throw denied(task.tool, verdict.pattern);
+      if (verdict.kind === "deny") throw denied(task.tool, verdict);
       const read: ReadValue = options.isFromCode ? codeValueOf : valueOf;
       if (server === "agentcards") {
         const { output, bytes } = await kept(await OWN_TOOLS.value(session, name, args), task.tool);
@@ -216,8 +218,9 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     },
     async askHuman({ tool = "", arguments: args = {}, why }, signal) {
       const shown = await session.privacy?.restore(args, splitToolId(tool).server ?? "") ?? args;
+      if (!foldArguments(shown)) return undefined;
       return await questions.putApproval(
-        (ask) => askApproval({ id: tool, arguments: shown, why }, ask, signal),
+        (ask) => putApproval(session, { id: tool, arguments: shown, why }, ask, signal),
         signal,
       );
     },

@@ -82,5 +82,9 @@ export function requireRestoring(id: string, action: string, { tasks }: RunState
   if (action === "resolve" && doubtful.length > 0) return;
   if (action === "continue" && doubtful.length === 0) return;
   const why = doubtful.length > 0 ? `resolve ${doubtful.slice(0, 10).join(", ")} first` : "continue goes on with it";
-  throw new AgentCardsError("RUN_STATE", `${id} cannot take "${action}": it came out of a backup; ${why}`);
+  throw new AgentCardsError("RUN_STATE", `${id} cannot take "${action}": it came out of a backup; ${why}`, {
+    hint: doubtful.length > 0
+      ? `\`agentcards resolve ${id} --task ${doubtful[0]} --outcome done|retry|skip\` says what became of the call.`
+      : `\`agentcards runs resume ${id}\` goes on with it.`,
+  });
 }

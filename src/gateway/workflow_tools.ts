@@ -9,7 +9,7 @@ import { isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
-import { judge } from "../policy/rules.ts";
+import { forbiddenOwnTool, judge } from "../policy/rules.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { denied, resolveTool } from "./execute.ts";
 import type { Session } from "./session.ts";
@@ -91,11 +91,14 @@ export async function planTasks(
     maxTasks: session.config.limits.tasks,
     check(task) {
       if (isThere.has(task.id)) return [];
-      if (task.type === "code_execution") return [];
+      if (task.type === "code_execution") {
+        const forbidden = forbiddenOwnTool(session.config.policy, "execute_code");
+        return forbidden ? [denied("agentcards:execute_code", forbidden).message] : [];
+      }
       const found = book.find(task.tool);
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);
-      if (verdict.kind === "deny") return [denied(found.id, verdict.pattern).message];
+      if (verdict.kind === "deny") return [denied(found.id, verdict).message];
       const mistake = found.tool && misspelt(found.tool, task.arguments);
       const problems = found.tool ? [...check(found.tool, task.arguments), ...mistake ? [mistake] : []] : [];
       return problems.length > 0 ? [`${problems.join("; ")}. ${signatureNote(found.tool!)}`] : [];

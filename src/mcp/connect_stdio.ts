@@ -1,4 +1,4 @@
-import type { ResolvedServer } from "../config/expand.ts";
+import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { createPending } from "./_pending.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
@@ -45,7 +45,7 @@ export type LargeMessage =
 
 /** Starts a server's program and shakes hands. */
 export async function connectStdio(
-  server: ResolvedServer,
+  server: PlacedServer,
   options: ConnectOptions,
   handlers: UpstreamHandlers,
 ): Promise<Upstream> {
@@ -63,15 +63,20 @@ export async function connectStdio(
     // Some servers die of any request before initialize; they get a second process and the old handshake.
     const diedOfProbe = options.era === undefined && cause instanceof HandshakeError && cause.processEnded;
     if (diedOfProbe) return await connectStdio(server, { ...options, era: { kind: "legacy" } }, handlers);
-    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${messageOf(cause)}`, {
+    const { name, avoided } = server;
+    const where = avoided === undefined ? "" : `; it was started outside of ${avoided}, which is not trusted`;
+    throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${name}": ${messageOf(cause)}${where}`, {
       cause,
+      ...avoided !== undefined && {
+        hint: `If it needs that folder, run \`agentcards trust\` there, or set servers.${name}.cwd.`,
+      },
     });
   } finally {
     late.removeEventListener("abort", giveUp);
   }
 }
 
-function notInTime(server: ResolvedServer, { signal, startTimeoutMs }: ConnectOptions): AgentCardsError {
+function notInTime(server: PlacedServer, { signal, startTimeoutMs }: ConnectOptions): AgentCardsError {
   const why = signal.aborted
     ? "it was stopped while it started"
     : `it did not answer within ${startTimeoutMs / 1000} s`;
@@ -91,7 +96,7 @@ interface Handshake {
   readonly handlers: UpstreamHandlers;
 }
 
-async function shakeHands(server: ResolvedServer, process: ServerProcess, { options, handlers }: Handshake) {
+async function shakeHands(server: PlacedServer, process: ServerProcess, { options, handlers }: Handshake) {
   const closed = Promise.withResolvers<string>();
   const patience = createPatience();
   const pending = createPending(server.name, patience);

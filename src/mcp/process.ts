@@ -1,5 +1,5 @@
-import { isAbsolute, join } from "node:path";
-import type { ResolvedServer } from "../config/expand.ts";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sanitise } from "../model/text.ts";
 import type { Reaper } from "./reaper.ts";
@@ -57,14 +57,31 @@ const INHERITED = [
 
 /** The environment of a server: the allow list, locale settings, and its own variables. */
 export function childEnvironment(
-  caller: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string>> = {},
+  { env: caller, cwd: session }: Pick<SpawnContext, "env" | "cwd">,
+  { env: own = {}, isNeutral }: Pick<PlacedServer, "env" | "isNeutral">,
 ): Record<string, string> {
   const inherited = Object.entries(caller).filter(([name]) => INHERITED.includes(name) || name.startsWith("LC_"));
-  return { ...Object.fromEntries(inherited), ...own };
+  const given = Object.fromEntries(inherited);
+  const path = isNeutral && given.PATH !== undefined && { PATH: pathWithout(session, given.PATH) };
+  return { ...given, ...path, ...own };
+}
+
+/**
+ * A search path without a folder that its programs are not to come from. A session that was started by `npx` has the
+ * `node_modules/.bin` of its folder, and of those above, in front of everything else.
+ */
+function pathWithout(session: string, path: string): string {
+  const isBelow = (entry: string) => `${entry}/`.startsWith(join(session, "/"));
+  const isAround = (entry: string) => {
+    const [project] = entry.split(/[\\/]node_modules[\\/]\.bin/);
+    return project !== entry && join(session, "/").startsWith(join(project || "/", "/"));
+  };
+  return path.split(delimiter).filter((entry) => isAbsolute(entry) && !isBelow(entry) && !isAround(entry))
+    .join(delimiter);
 }
 
 export interface SpawnContext {
+  /** The session's folder. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly reaper: Reaper;
@@ -73,11 +90,12 @@ export interface SpawnContext {
 let spawned = 0;
 
 /** Starts a server's program. */
-export async function spawnServer(server: ResolvedServer, context: SpawnContext): Promise<ServerProcess> {
+export async function spawnServer(server: PlacedServer, context: SpawnContext): Promise<ServerProcess> {
   const { reaper } = context;
   // The full stop at the end keeps number 1 from being found in number 10.
   const marker = `${reaper.marker.value}.${++spawned}.`;
-  const cwd = server.cwd ? (isAbsolute(server.cwd) ? server.cwd : join(context.cwd, server.cwd)) : context.cwd;
+  const cwd = server.cwd ?? context.cwd;
+  if (server.isNeutral) await Deno.mkdir(cwd, { recursive: true, mode: 0o700 });
   await requireFolder(server.name, cwd);
   let child: Deno.ChildProcess;
   try {
@@ -85,7 +103,7 @@ export async function spawnServer(server: ResolvedServer, context: SpawnContext)
       args: [...server.args ?? []],
       cwd,
       clearEnv: true,
-      env: { ...childEnvironment(context.env, server.env), [reaper.marker.name]: marker },
+      env: { ...childEnvironment(context, server), [reaper.marker.name]: marker },
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

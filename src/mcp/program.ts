@@ -1,5 +1,5 @@
 import { delimiter, isAbsolute, join } from "node:path";
-import type { ResolvedServer } from "../config/expand.ts";
+import type { PlacedServer } from "../config/place.ts";
 import { scriptOf } from "../config/program.ts";
 import { childEnvironment } from "./process.ts";
 
@@ -13,16 +13,15 @@ export interface ProgramContext {
 }
 
 /** The folder, program or script that is missing for a server to start, by a look at the disk; undefined where none is. */
-export async function missingProgram(server: ResolvedServer, context: ProgramContext): Promise<string | undefined> {
+export async function missingProgram(server: PlacedServer, context: ProgramContext): Promise<string | undefined> {
   const { command, args = [] } = server;
   if (command === undefined) return undefined;
-  const cwd = server.cwd ? join(isAbsolute(server.cwd) ? "" : context.cwd, server.cwd) : context.cwd;
-  if (!(await info(cwd))?.isDirectory) return `there is no folder ${cwd}`;
-  const found = await programFiles(command, { cwd, env: childEnvironment(context.env, server.env) });
+  const cwd = server.cwd ?? context.cwd;
+  if (!server.isNeutral && !(await info(cwd))?.isDirectory) return `there is no folder ${cwd}`;
+  const found = await programFiles(command, { cwd, env: childEnvironment(context, server) });
   if (found.length === 0) return `there is no program "${command}"`;
   if (!found.some(isExecutable)) return `"${command}" is not executable`;
-  // Where no folder is named it is the session's, which another session does not share.
-  const script = server.cwd === undefined ? undefined : scriptOf({ command, args, cwd });
+  const script = server.isNeutral || server.cwd === undefined ? undefined : scriptOf({ command, args, cwd });
   for (const file of new Set([...args, ...script === undefined ? [] : [script]])) {
     if (isAbsolute(file) && SCRIPT.test(file) && !await info(file)) return `there is no file ${file}`;
   }

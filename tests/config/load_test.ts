@@ -93,6 +93,7 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
     effects,
     ...pii,
     speculate,
+    allow: [],
     twins: {},
   });
   assert.equal(config.sandbox.minimum_level, 2);
@@ -118,6 +119,7 @@ Deno.test("a project never loosens them", async () => {
     effects: { "a:x": "read" },
     ...pii,
     speculate,
+    allow: [],
     twins: {},
   });
   assert.equal(config.sandbox.minimum_level, 3);
@@ -142,8 +144,9 @@ Deno.test("each server knows where it comes from, a trusted one of the same name
   );
   await place.trust();
   const { servers } = (await loadConfig(place.home, place.project)).config;
-  assert.deepEqual(servers.a, { command: "project", name: "a", origin: "project" });
-  assert.deepEqual(servers.b, { command: "b", name: "b", origin: "global" });
+  const folder = await Deno.realPath(place.project);
+  assert.deepEqual(servers.a, { command: "project", name: "a", origin: "project", folder });
+  assert.deepEqual(servers.b, { command: "b", name: "b", origin: "global", folder });
   assert.deepEqual(Object.keys(servers), ["a", "b", "constructor"]);
 });
 

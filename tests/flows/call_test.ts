@@ -147,13 +147,16 @@ Deno.test("large answers become handles that can be read in parts; media never c
   assert.match(textOf(escaped), /There is no stored result/);
 });
 
-Deno.test("a server runs in the client's folder and sees only what it was given", async () => {
+Deno.test("a server runs in the client's folder, where that is trusted, and sees only what it was given", async () => {
   await using home = await createTestHome({
     servers: { kit: { ...testServer("kit"), env: { GIVEN: "${LENT}", LITERAL: "as it is" } } },
   });
   const env = { LENT: "lent-value", CLAUDE_CODE_MESSAGING_TOKEN: "canary" };
-  await using client = await connectClient(home, { env, cwd: "/tmp" });
-  assert.equal(textOf(await client.use("kit:place")), await Deno.realPath("/tmp"));
+  const cwd = `${home.dir}/project`;
+  await Deno.mkdir(cwd);
+  assert.equal((await home.run(["trust", "--yes"], { cwd })).code, 0);
+  await using client = await connectClient(home, { env, cwd });
+  assert.equal(textOf(await client.use("kit:place")), await Deno.realPath(cwd));
   const variable = async (name: string) => textOf(await client.use("kit:environment", { name }));
   assert.equal(await variable("GIVEN"), "lent-value");
   assert.equal(await variable("LITERAL"), "as it is");

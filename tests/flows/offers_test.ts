@@ -143,13 +143,23 @@ Deno.test("resources are declared where a server is known to have some, and list
   );
 });
 
-Deno.test("policy judges a resource in every spelling, also where it is only watched", async () => {
+Deno.test("pol-107: policy judges a resource in every spelling, also where it is only watched", async () => {
   await using home = await createTestHome({
     servers: { old: SERVERS.old },
     policy: { deny: ["old:note://by/secret"] },
   });
   await using client = await connectClient(home);
-  for (const uri of ["note://by/secret", "note://by/x/../secret", "NOTE://by/secret", "note://by/%73ecret"]) {
+  const spellings = [
+    "note://by/secret",
+    "note://by/x/../secret",
+    "NOTE://by/secret",
+    "note://by/%73ecret",
+    "note://by//secret",
+    "note://by/%2fsecret",
+    "note://by/%25252fsecret",
+    "note://by/%2573ecret",
+  ];
+  for (const uri of spellings) {
     for (const method of ["resources/read", "resources/subscribe"]) {
       const { error } = await client.request(method, { uri: `agentcards://old/${uri}` });
       assert.match(JSON.stringify(error), /policy\.deny has/, `${method} ${uri}`);

@@ -39,3 +39,36 @@ Deno.test("a rule holds for every entry of the same program, unless it names one
   assert.equal(judge(policy, "github-cursor:fork").kind, "allow");
   assert.equal(judge(policy, "gitlab:delete_repo").kind, "allow");
 });
+
+Deno.test("once allow names a server, only what it or approve names passes; deny comes first, asking stays", () => {
+  const allow = [{ allow: ["github:list_*", "=github:get_issue"], approve: ["github:create_*"] }];
+  const policy = { deny: ["github:list_secrets"], approve: ["github:create_*", "github:list_orgs"], allow };
+  assert.equal(judge(policy, "github:list_issues").kind, "allow");
+  assert.equal(judge(policy, "github:get_issue").kind, "allow");
+  assert.deepEqual(judge(policy, "github:delete_repo"), { kind: "deny" });
+  assert.deepEqual(judge(policy, "github:list_secrets"), { kind: "deny", pattern: "github:list_secrets" });
+  assert.equal(judge(policy, "github:create_issue").kind, "approve");
+  assert.equal(judge(policy, "github:list_orgs").kind, "approve", "what is allowed may still be asked about");
+  assert.equal(judge(policy, "files:anything").kind, "allow", "other servers are not concerned");
+  const twins = { github: ["github-2"], "github-2": ["github"] };
+  const second = [{ allow: ["github-2:get_*"], approve: [] }];
+  assert.equal(judge({ deny: [], approve: [], allow: second, twins }, "github:x").kind, "allow");
+  assert.equal(judge({ deny: [], approve: [], allow: second, twins }, "github-2:x").kind, "deny");
+});
+
+Deno.test("the lists of several files must all let a call pass, and another file's approve opens none", () => {
+  const policy = {
+    deny: [],
+    approve: ["*:*"],
+    allow: [{ allow: ["a:*"], approve: [] }, { allow: ["a:read", "b:*"], approve: [] }],
+  };
+  assert.equal(judge(policy, "a:read").kind, "approve");
+  assert.equal(judge(policy, "a:write").kind, "deny");
+});
+
+Deno.test("a pattern for all servers leaves our own names alone", () => {
+  const policy = { deny: [], approve: [], allow: [{ allow: ["*:get_*"], approve: [] }] };
+  assert.equal(judge(policy, "files:read").kind, "deny");
+  assert.equal(judge(policy, "agentcards:read_result").kind, "allow");
+  assert.equal(judge(policy, "workflow:daily").kind, "allow");
+});

@@ -6,6 +6,7 @@ import { callsAs, type OnActing, runCode } from "../code.ts";
 import { codeAnswer, typesAnswer } from "../code_answer.ts";
 import { cacheKey } from "../code_cache.ts";
 import { typeProblems, unfenced } from "../code_hints.ts";
+import { MEANT } from "../execute.ts";
 import { chosenTools, typesFor } from "../code_types.ts";
 import { parseInput } from "../input.ts";
 import type { GatewayTool } from "./tool.ts";
@@ -51,6 +52,7 @@ export const executeCode: GatewayTool = {
       effects.push(effect);
       return (hasActed) => effect.hasActed = hasActed;
     };
+    const meant = new Map<string, string>();
     const chosen = await chosenTools(session, { intent, named: options.tools });
     if (options.typecheck) {
       const checker = await session.code.types();
@@ -61,7 +63,7 @@ export const executeCode: GatewayTool = {
     const before = key === undefined ? undefined : session.code.cache.find(key);
     const outcome = before ?? await runCode(await session.code.sandbox(), session, { code, context, deps: {} }, {
       signal: caller.signal,
-      call: callsAs(session, caller, onActing),
+      call: callsAs(session, caller, onActing, (asked, tool) => meant.set(asked, tool)),
       limits: {
         ...options.timeout_ms !== undefined && { wallMs: options.timeout_ms },
         ...options.memory_mb !== undefined && { memoryMb: options.memory_mb },
@@ -76,6 +78,7 @@ export const executeCode: GatewayTool = {
     const named = (wanted?: boolean) => effects.filter(({ hasActed }) => hasActed === wanted).map(({ tool }) => tool);
     const acted = describeEffects(named(true), named()).trim();
     const { json, isError } = await codeAnswer(outcome, session, { chosen, isCached, acted, problems });
-    return { kind: "result", result: textResult(json, isError) };
+    const about = meant.size > 0 && { _meta: { [MEANT]: Object.fromEntries(meant) } };
+    return { kind: "result", result: { ...textResult(json, isError), ...about } };
   },
 };

@@ -8,7 +8,7 @@ import { judge } from "../../policy/rules.ts";
 import { helpFor, ownTools } from "../help.ts";
 import { parseInput } from "../input.ts";
 import type { WorkSession } from "../workflows.ts";
-import { findTools, type Found, knownTools, listServers, serverMeant } from "../search.ts";
+import { findTools, type Found, knownTools, listServers, serverMeant, withheldNote } from "../search.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -109,7 +109,7 @@ async function toolsOf(
   return [
     ...text.length > 0 ? text : [`${server} has no tools.`],
     ...rest.length > 0 ? [`(${rest.length} more of ${server}, by name: ${names}${unnamed}; a query finds them)`] : [],
-    ...withheld.length > 0 ? [`(withheld by policy.deny: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`] : [],
+    ...withheldNote(session, withheld),
     ...notes,
   ].join("\n");
 }

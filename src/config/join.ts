@@ -1,0 +1,132 @@
+import { AgentCardsError } from "../model/errors.ts";
+import { twinsOf } from "./program.ts";
+import { type AllowList, type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
+import type { Tightening } from "./tighten.ts";
+
+/** The files that count in one folder. */
+export interface Files {
+  readonly global: ConfigFile;
+  /** The trusted project's own file: it adds servers. */
+  readonly project?: { readonly path: string; readonly file: ConfigFile };
+  /** Files and texts of which everything that tightens holds, the project's own among them, the outermost first. */
+  readonly trusted: readonly ConfigFile[];
+  readonly untrusted: readonly Tightening[];
+  /** The trusted folder that a server is started in, if there is one. */
+  folderOf(server: ServerConfig): string | undefined;
+}
+
+/** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
+export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
+  const own = project?.file ?? {};
+  if (own.engine || own.embeddings || own.expose || own.durability) {
+    throw new AgentCardsError(
+      "CONFIG_INVALID",
+      `Cannot use ${project?.path}: engine, embeddings, expose and durability belong into the global file`,
+      {
+        hint: "Remove these sections from the project's file.",
+      },
+    );
+  }
+  const limits = { ...DEFAULTS.limits, ...defined(global.limits) };
+  for (const [key, value] of trusted.flatMap((file) => Object.entries(defined(file.limits)))) {
+    const name = key as keyof typeof limits;
+    limits[name] = Math.min(limits[name], value);
+  }
+  const named = { ...servers(global, "global"), ...servers(own, "project") };
+  const all = Object.fromEntries(
+    Object.entries(named).map(([name, server]) => {
+      const folder = folderOf(server);
+      return [name, folder === undefined ? server : { ...server, folder }];
+    }),
+  );
+  const expose = { ...DEFAULTS.expose, ...defined(global.expose) };
+  const enabled = Object.values(all).filter(({ disabled }) => !disabled);
+  if (expose.prefix === "none" && enabled.length > 1) {
+    throw new AgentCardsError("CONFIG_INVALID", "expose.prefix: none is for a single server: names would collide", {
+      hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
+    });
+  }
+  const levels = [global, ...trusted].map(({ sandbox }) => sandbox?.minimum_level ?? 0);
+  return {
+    servers: all,
+    durability: global.durability ?? DEFAULTS.durability,
+    expose,
+    engine: { ...DEFAULTS.engine, ...defined(global.engine) },
+    embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
+    sandbox: { minimum_level: Math.max(...levels, ...untrusted.map(({ minimumLevel }) => minimumLevel)) },
+    policy: joinPolicy({ global, trusted, untrusted }, { own, twins: twinsOf(all) }),
+    limits,
+  };
+}
+
+function joinPolicy(
+  { global, trusted, untrusted }: Pick<Files, "global" | "trusted" | "untrusted">,
+  { own, twins }: { own: ConfigFile; twins: Config["policy"]["twins"] },
+): Config["policy"] {
+  const files = [global, ...trusted];
+  const all = (name: "deny" | "approve") => [
+    ...files.flatMap(({ policy }) => policy?.[name] ?? []),
+    ...untrusted.flatMap((rules) => rules[name]),
+  ];
+  const isHidden = trusted.some(({ policy }) => policy?.pii === "tokenize") ||
+    untrusted.some((rules) => rules.tokenize);
+  return {
+    deny: all("deny"),
+    approve: all("approve"),
+    allow: files.flatMap(allowListOf),
+    twins,
+    effects: joinEffects(global.policy?.effects, trusted, own),
+    pii: isHidden ? "tokenize" : global.policy?.pii ?? DEFAULTS.policy.pii,
+    // Under a name that several use, the outermost pattern holds.
+    pii_patterns: Object.assign({}, ...files.toReversed().map(({ policy }) => policy?.pii_patterns)),
+    pii_allow: global.policy?.pii_allow ?? [],
+    speculate: joinSpeculation(global.policy?.speculate, trusted.map(({ policy }) => policy?.speculate)),
+  };
+}
+
+function allowListOf({ policy }: ConfigFile): AllowList[] {
+  return policy?.allow?.length ? [{ allow: policy.allow, approve: policy.approve ?? [] }] : [];
+}
+
+type Effects = NonNullable<NonNullable<ConfigFile["policy"]>["effects"]>;
+
+/** A project may call a tool more dangerous than it looks, and speak freely of its own servers; never the reverse. */
+function joinEffects(global: Effects = {}, trusted: readonly ConfigFile[], own: ConfigFile): Effects {
+  const isOwn = (pattern: string) => Object.hasOwn(own.servers ?? {}, pattern.split(":")[0]!);
+  const said = trusted.flatMap(({ policy }) => Object.entries(policy?.effects ?? {}));
+  return {
+    ...global,
+    ...Object.fromEntries(Object.entries(own.policy?.effects ?? {}).filter(([pattern]) => isOwn(pattern))),
+    ...Object.fromEntries(said.filter(([, effect]) => effect === "effectful")),
+  };
+}
+
+type Speculation = NonNullable<ConfigFile["policy"]>["speculate"];
+
+/** A project may turn it off, forbid more, and call a tool dearer than it was. */
+function joinSpeculation(global: Speculation, projects: readonly Speculation[]): Config["policy"]["speculate"] {
+  const usual = DEFAULTS.policy.speculate;
+  const costs: Record<string, number> = { ...global?.costs };
+  for (const [pattern, cost] of projects.flatMap((project) => Object.entries(project?.costs ?? {}))) {
+    costs[pattern] = Math.max(cost, costs[pattern] ?? 0);
+  }
+  return {
+    enabled: (global?.enabled ?? usual.enabled) && projects.every((project) => project?.enabled !== false),
+    deny: [global, ...projects].flatMap((one) => one?.deny ?? []),
+    costs,
+    cost_usd: Math.min(
+      global?.cost_usd ?? usual.cost_usd,
+      ...projects.map((project) => project?.cost_usd ?? Infinity),
+    ),
+  };
+}
+
+function servers(file: ConfigFile, origin: ServerConfig["origin"]): Record<string, ServerConfig> {
+  const entries = Object.entries(file.servers ?? {});
+  return Object.fromEntries(entries.map(([name, server]) => [name, { ...server, name, origin }]));
+}
+
+function defined<T extends object>(value: T | undefined): { [K in keyof T]: NonNullable<T[K]> } {
+  const entries = Object.entries(value ?? {}).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: NonNullable<T[K]> };
+}
