@@ -9,7 +9,7 @@ async function main(args: readonly string[]): Promise<number> {
     return await serve();
   }
   if (args.length === 2 && args[0] === "engine" && args[1] === "run") {
-    const { runEngine }: typeof import("./src/gateway/engine.ts") = await import("./src/gateway/engine.ts" as string);
+    const { runEngine }: typeof import("./src/engine/engine.ts") = await import("./src/engine/engine.ts" as string);
     return await runEngine();
   }
   const { runProgram }: typeof import("./src/cli/program.ts") = await import("./src/cli/program.ts" as string);

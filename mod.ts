@@ -14,10 +14,11 @@
  */
 
 /** Opens a gateway in this process. */
-export { type EmbeddedGateway, type GatewayOptions, openGateway } from "./src/gateway/embed.ts";
+export { type EmbeddedGateway, type GatewayOptions, openGateway } from "./src/engine/open_gateway.ts";
 /** What a tool call gives back. */
-export type { ToolResult } from "./src/gateway/answer.ts";
+
 /** A tool of a server. */
 export type { Tool } from "./src/model/tool.ts";
 /** The one error class, with its codes. */
 export { AgentCardsError, type ErrorCode } from "./src/model/errors.ts";
+export type { ToolResult } from "./src/model/call.ts";

@@ -1,4 +1,4 @@
-import type { ApprovalReport } from "../gateway/workflow_control.ts";
+import type { ApprovalReport } from "../control/workflow_methods.ts";
 import { foldArguments } from "../model/fold.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine, spelledOut } from "../model/text.ts";

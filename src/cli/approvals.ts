@@ -1,4 +1,4 @@
-import type { ApprovalReport } from "../gateway/workflow_control.ts";
+import type { ApprovalReport } from "../control/workflow_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { ago } from "./ago.ts";
 import { askAboutCall, canAskHere } from "./approval_prompt.ts";

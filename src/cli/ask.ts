@@ -1,5 +1,5 @@
 import { locateHome } from "../config/home.ts";
-import { askEngine, type ControlRequest } from "../gateway/control_client.ts";
+import { askEngine, type ControlRequest } from "../control/client.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { ownProgram } from "../platform/own_program.ts";
 

@@ -1,4 +1,4 @@
-import type { ApprovalReport } from "../gateway/workflow_control.ts";
+import type { ApprovalReport } from "../control/workflow_methods.ts";
 import { askAboutCall, canAskHere } from "./approval_prompt.ts";
 import { ask, type Question } from "./ask.ts";
 import { exitCodeOf, printAnswer, type RunAnswer } from "./run_answer.ts";

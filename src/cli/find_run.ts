@@ -1,4 +1,4 @@
-import type { RunReport } from "../gateway/workflow_control.ts";
+import type { RunReport } from "../workflow/report.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { ask } from "./ask.ts";
 

@@ -1,4 +1,4 @@
-import type { GraphReport } from "../gateway/learning_control.ts";
+import type { GraphReport } from "../control/learning_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
 import { table } from "./table.ts";

@@ -1,4 +1,4 @@
-import type { EmbedProgress, EmbedReport, IndexReport } from "../gateway/control_methods.ts";
+import type { EmbedProgress, EmbedReport, IndexReport } from "../control/methods.ts";
 import { messageOf } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";

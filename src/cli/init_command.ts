@@ -1,6 +1,6 @@
 import { locateHome } from "../config/home.ts";
-import { TOOLS } from "../gateway/tools/all.ts";
-import { instructionsFor } from "../gateway/mcp_server.ts";
+import { TOOLS } from "../serve/tools/all.ts";
+import { instructionsFor } from "../serve/protocol.ts";
 import { messageOf } from "../model/errors.ts";
 import { tokens } from "../model/text.ts";
 import { confirm } from "./confirm.ts";

@@ -1,6 +1,6 @@
 import type { OwnCommand } from "../config/clients/client.ts";
 import type { Home } from "../config/home.ts";
-import type { IndexReport } from "../gateway/control_methods.ts";
+import type { IndexReport } from "../control/methods.ts";
 
 /** What `agentcards init` was asked to do. */
 export interface InitOptions {

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { VERSION } from "../gateway/hello.ts";
+import { VERSION } from "../platform/version.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { thisTerminal } from "./terminal.ts";
 

@@ -1,4 +1,4 @@
-import type { TakeQuestion } from "../gateway/control_client.ts";
+import type { TakeQuestion } from "../control/client.ts";
 import { isObject } from "../model/json.ts";
 import { cut, oneLine, spelledOut } from "../model/text.ts";
 import { askAboutCall, type AskedCall, canAskHere } from "./approval_prompt.ts";

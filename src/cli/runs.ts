@@ -1,4 +1,4 @@
-import type { RunReport } from "../gateway/workflow_control.ts";
+import type { RunReport } from "../workflow/report.ts";
 import { oneLine } from "../model/text.ts";
 import { ago } from "./ago.ts";
 import { ask } from "./ask.ts";

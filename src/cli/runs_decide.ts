@@ -1,4 +1,4 @@
-import type { RunDetails } from "../gateway/workflow_control.ts";
+import type { RunDetails } from "../workflow/report.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { ask } from "./ask.ts";
 import { type CarryOptions, carryRun } from "./carry_run.ts";

@@ -1,4 +1,4 @@
-import type { RunDetails } from "../gateway/workflow_control.ts";
+import type { RunDetails } from "../workflow/report.ts";
 import { oneLine } from "../model/text.ts";
 import { ago } from "./ago.ts";
 import { ask } from "./ask.ts";

@@ -1,5 +1,5 @@
 import { oneLine } from "../model/text.ts";
-import type { Found } from "../gateway/search.ts";
+import type { Found } from "../call/search.ts";
 import { ask } from "./ask.ts";
 import { table } from "./table.ts";
 import { painter, type Terminal } from "./terminal.ts";

@@ -1,8 +1,8 @@
 import { locateHome } from "../config/home.ts";
-import { stdioChannel } from "../gateway/stdio_channel.ts";
-import { connectEngine } from "../gateway/engine_client.ts";
-import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
-import { pipe } from "../gateway/pipe.ts";
+import { stdioChannel } from "../serve/link/stdio_channel.ts";
+import { connectEngine } from "../serve/link/engine_client.ts";
+import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
+import { pipe } from "../serve/link/pipe.ts";
 import { ownProgram } from "../platform/own_program.ts";
 
 /** `agentcards serve`: the MCP server on stdin and stdout, a thin pipe to the engine. */

@@ -1,12 +1,13 @@
 import { ensureHome, type Home, locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
-import { stdioChannel } from "../gateway/stdio_channel.ts";
-import { serveClient } from "../gateway/front.ts";
-import { homeInUse } from "../gateway/embed.ts";
-import { createGateway, type Gateway } from "../gateway/gateway.ts";
-import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
-import { abandonHome } from "../gateway/leaving.ts";
-import { watchPossession } from "../gateway/possession.ts";
+import { stdioChannel } from "../serve/link/stdio_channel.ts";
+import { serveClient } from "../serve/client_connection.ts";
+import { homeInUse } from "../engine/open_gateway.ts";
+import type { Gateway } from "../control/gateway.ts";
+import { createGateway } from "../engine/gateway.ts";
+import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
+import { abandonHome } from "../engine/leaving.ts";
+import { watchPossession } from "../engine/possession.ts";
 import { log } from "../telemetry/log.ts";
 
 /** `agentcards serve --standalone`: the engine in this process, for containers, CI and Windows. */

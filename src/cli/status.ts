@@ -1,6 +1,6 @@
 import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
-import type { EngineReport, SearchReport, ServerReport } from "../gateway/control_methods.ts";
+import type { EngineReport, SearchReport, ServerReport } from "../control/methods.ts";
 import { oneLine } from "../model/text.ts";
 import { ago } from "./ago.ts";
 import { ask } from "./ask.ts";

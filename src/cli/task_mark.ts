@@ -1,4 +1,4 @@
-import type { TaskReport } from "../gateway/workflow_control.ts";
+import type { TaskReport } from "../workflow/report.ts";
 import type { painter } from "./terminal.ts";
 
 export type Paint = ReturnType<typeof painter>;

@@ -1,5 +1,6 @@
 import type { RunEvent } from "../dag/event.ts";
-import type { RunProgress, TaskReport } from "../gateway/workflow_control.ts";
+import type { RunProgress } from "../control/workflow_methods.ts";
+import type { TaskReport } from "../workflow/report.ts";
 import { oneLine } from "../model/text.ts";
 import { fit, pad, widthOf } from "./screen.ts";
 import { MARKS, type Paint, paintStatus, type Status } from "./task_mark.ts";

@@ -1,5 +1,5 @@
 import type { Decision, RunEvent } from "../dag/event.ts";
-import type { RunDetails, TaskReport } from "../gateway/workflow_control.ts";
+import type { RunDetails, TaskReport } from "../workflow/report.ts";
 import { oneLine } from "../model/text.ts";
 import { type RunSpans, type Span, spansOf } from "./run_spans.ts";
 import { fit, pad, widthOf, wrap } from "./screen.ts";

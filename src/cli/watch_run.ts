@@ -1,4 +1,4 @@
-import type { RunProgress } from "../gateway/workflow_control.ts";
+import type { RunProgress } from "../control/workflow_methods.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { ask, type Question } from "./ask.ts";
 import { canRedraw, createLiveLines } from "./live_lines.ts";

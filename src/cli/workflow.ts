@@ -1,4 +1,4 @@
-import type { Template } from "../gateway/templates.ts";
+import type { Template } from "../workflow/templates.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
 import { runId } from "./find_run.ts";

@@ -1,9 +1,11 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import { type Effect, type Output, splitToolId } from "../model/tool.ts";
+import type { Allowance } from "../model/call.ts";
+import { type Output, splitToolId } from "../model/tool.ts";
+import type { Approvable } from "./approval.ts";
 import { callKey } from "./code_call.ts";
 import type { CallAnswer, Happening } from "./event.ts";
-import type { createGate } from "./_gate.ts";
+import type { Gate } from "./_gate.ts";
 import { sentArguments } from "./_inputs.ts";
 import type { Node } from "./_nodes.ts";
 import type { Held } from "./pending.ts";
@@ -20,8 +22,8 @@ export interface CodeCallsOptions {
   readonly task: CodeTask;
   readonly attempt: number;
   readonly state: RunState;
-  readonly ports: Pick<RunPorts, "callTool" | "toolFor" | "effectOf" | "isGuarded">;
-  readonly gate: ReturnType<typeof createGate>;
+  readonly ports: Pick<RunPorts, "callTool" | "toolFor" | "effectOf">;
+  readonly gate: Gate;
   readonly held: Map<string, Held>;
   /** Ends the code when aborted. */
   readonly controller: AbortController;
@@ -99,23 +101,21 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     // A server whose tools are not known yet is started to learn them.
     waited(tool, from);
     const effect = ports.effectOf(tool);
-    let approval: string | undefined;
-    if (state.options.pause === "effects" || ports.isGuarded(tool)) {
-      const goOn = how.pause();
-      const signal = AbortSignal.any([how.signal, controller.signal]);
-      // One at a time: a human who sees many questions reads none.
-      const turn = asking.then(() => gate({ ...node, task: tool, effect }, args, signal, key));
-      asking = turn.catch(() => {});
-      const word = await turn.finally(goOn);
-      if (word.kind === "refused") return refuse(made, word.error);
-      if (word.kind === "held") {
-        giveUp("held", `${tool.tool} waits for a word`);
-        return await silence(how);
-      }
-      ({ approval } = word);
+    const inside: Node = { ...node, task: tool, effect };
+    if (gate.holds(inside, args, key)) {
+      giveUp("held", `${tool.tool} waits for a word`);
+      return await silence(how);
     }
-    if (isStopping || controller.signal.aborted) return await silence(how);
-    return await perform(made, tool, { effect, approval });
+    return await perform(made, tool, inside);
+  }
+
+  /** One question at a time: a human who sees many reads none. The clock of the code stands still meanwhile. */
+  async function allow(inside: Node, { args, how }: Made, needed: Approvable): Promise<Allowance> {
+    const goOn = how.pause();
+    const signal = AbortSignal.any([how.signal, controller.signal]);
+    const turn = asking.then(() => gate.allow(inside, args, needed, signal));
+    asking = turn.catch(() => {});
+    return await turn.finally(goOn);
   }
 
   function waited({ tool }: ToolTask, from: number): void {
@@ -134,12 +134,18 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     return heard(given);
   }
 
-  async function perform(made: Made, tool: ToolTask, { effect, approval }: Allowed): Promise<Output> {
+  async function perform(made: Made, tool: ToolTask, inside: Node): Promise<Output> {
     const { number, key, args, how } = made;
+    const { effect } = inside;
     const isActing = effect === "effectful";
-    if (isActing) acting++;
-    let isSent = false;
-    try {
+    // A call that acts comes to its end, whatever becomes of the code that asked for it.
+    const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
+    let from = performance.now();
+    let [isBegun, isSent] = [false, false];
+    const beforeSend = async (approval: string | undefined) => {
+      if (isStopping || controller.signal.aborted) throw new AgentCardsError("RUN_STATE", "The run stops here");
+      isBegun = true;
+      if (isActing) acting++;
       const written = emit({
         kind: "called",
         ...about,
@@ -151,14 +157,24 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         ...approval !== undefined && { approval },
       });
       if (effect !== "read") await written;
-      // What acts comes to its end, whatever becomes of the code that asked for it.
-      const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
-      const from = performance.now();
-      const onSent = () => {
-        if (!isSent) waited(tool, from);
-        isSent = true;
-      };
-      const result = await ports.callTool(tool, args, { signal, isFromCode: true, onSent });
+      from = performance.now();
+    };
+    const onSent = () => {
+      if (!isSent) waited(tool, from);
+      isSent = true;
+    };
+    try {
+      const result = await ports.callTool(tool, args, {
+        signal,
+        isFromCode: true,
+        onSent,
+        beforeSend,
+        allow: (needed) => allow(inside, made, needed),
+      });
+      if (!isBegun && !result.ok) {
+        if (result.kind === "held") giveUp("held", `${tool.tool} waits for a word`);
+        return isStopping || controller.signal.aborted ? await silence(how) : refuse(made, result.error);
+      }
       if (result.ok) return answer(number, result.bytes, { kind: "output", output: result.output });
       if (result.kind === "question") {
         void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
@@ -178,7 +194,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
       }
       return await silence(how);
     } finally {
-      if (isActing) acting--;
+      if (isActing && isBegun) acting--;
       if (isStopping && acting === 0) controller.abort();
     }
   }
@@ -230,11 +246,6 @@ function apart(waits: readonly Wait[]): Record<string, number> {
     until = Math.max(until, to);
   }
   return times;
-}
-
-interface Allowed {
-  readonly effect: Effect;
-  readonly approval: string | undefined;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

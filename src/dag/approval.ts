@@ -12,6 +12,8 @@ export interface Approvable {
   readonly why: string;
   readonly hash: string;
   readonly definition: string;
+  /** The arguments as the human is to see them; those of the task where they are the same. */
+  readonly shown?: Readonly<Record<string, unknown>>;
 }
 
 /** What is approved: this task of this run, with this definition of its tool and these arguments. */

@@ -5,7 +5,7 @@ import { createCodeCalls } from "./_code_calls.ts";
 import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf, timesOf } from "./_flight.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
 import { dependenciesOf, fillIn, interruptedArguments, sentArguments } from "./_inputs.ts";
-import { createGate, type GateWord } from "./_gate.ts";
+import { createGate } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
 import { createRetries } from "./_retries.ts";
 import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
@@ -111,33 +111,41 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     let sent: number | undefined;
     let input: JsonObject = {};
     let result: TaskResult | undefined;
+    const begin = async (approval?: string) => {
+      // Code can always run again: what it calls is in the journal for itself.
+      const effect = task.type === "tool" ? node.effect : "read";
+      const isActing = effect !== "read";
+      const written = emit({
+        kind: "started",
+        task: id,
+        attempt,
+        effect,
+        ...isActing && sentArguments(input),
+        ...approval !== undefined && { approval },
+      });
+      // A call that acts goes out only once it is certain that a crash will not forget it.
+      if (isActing) await written;
+      signal.throwIfAborted();
+      began = performance.now();
+    };
     try {
       const given = (task.type === "tool" ? task.arguments : task.context) ?? {};
       const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(given, state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
-      const needsWord = options.pause === "effects" || (task.type === "tool" && ports.isGuarded(task));
-      const word: GateWord = needsWord ? await gate(node, input, signal) : { kind: "go" };
-      if (word.kind === "refused") result = { ok: false, kind: "failed", error: word.error };
-      if (word.kind === "go") {
-        // Code can always run again: what it calls is in the journal for itself.
-        const effect = task.type === "tool" ? node.effect : "read";
-        const isActing = effect !== "read";
-        const written = emit({
-          kind: "started",
-          task: id,
-          attempt,
-          effect,
-          ...isActing && sentArguments(input),
-          ...word.approval !== undefined && { approval: word.approval },
+      if (task.type === "code_execution") {
+        await begin();
+        result = await runCode(node, task, { flight, attempt, input });
+      } else if (!gate.holds(node, input)) {
+        const called = await ports.callTool(task, input, {
+          ...timeOf(task),
+          signal,
+          onSent,
+          allow: (needed) => gate.allow(node, input, needed, signal),
+          beforeSend: begin,
         });
-        // What acts on the world goes out only once it is certain that a crash will not forget it.
-        if (isActing) await written;
-        signal.throwIfAborted();
-        began = performance.now();
-        result = task.type === "tool"
-          ? await ports.callTool(task, input, { ...timeOf(task), signal, onSent })
-          : await runCode(node, task, { flight, attempt, input });
+        // A call that waits for somebody has not begun.
+        if (called.ok || called.kind !== "held") result = called;
       }
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../model/json.ts";
+import type { Allowance } from "../model/call.ts";
 import type { Effect, Output } from "../model/tool.ts";
 import type { Dependency, LoadStored } from "./_inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
@@ -22,8 +23,8 @@ export type TaskResult =
     readonly ok: false;
     readonly error: string;
     /**
-     * `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. `held`, `in_doubt`:
-     * code called something that somebody has to decide about first, or that may have happened before.
+     * `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. `held`: somebody has
+     * to decide first. `in_doubt`: code called something that may have happened before.
      */
     readonly kind: "failed" | "lost" | "question" | "held" | "in_doubt";
     /** Code that did not come to its own end. */
@@ -38,8 +39,12 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** To be told once the call has really gone out: what was given up before that has not happened. */
   onSent(): void;
-  /** Whether code gets the answer: it can use images and the like. */
+  /** True if code gets the answer: it can use images and the like. */
   readonly isFromCode?: boolean;
+  /** Asks whether a call that a rule guards may go out. */
+  allow(needed: Approvable): Promise<Allowance>;
+  /** To be awaited before the call goes out. `approval`: the hash of the approval that the call uses up. */
+  beforeSend(approval: string | undefined): Promise<void>;
 }
 
 export interface CodeOptions {
@@ -70,12 +75,8 @@ export interface RunPorts {
   effectOf(task: Task): Effect;
   /** The server a task keeps busy. */
   serverOf(task: Task): string;
-  /** Whether a call may have to be allowed by a human. */
-  isGuarded(task: ToolTask): boolean;
-  /** Why a human must allow a call, and what exactly the human would allow. */
-  approvalFor(task: ToolTask, args: JsonObject): Promise<Approvable | undefined>;
   /** Puts the question to a human who is there; undefined when none is. */
-  askHuman(call: Held, signal: AbortSignal): Promise<"approve" | "reject" | undefined>;
+  askHuman(needed: Approvable, call: Held, signal: AbortSignal): Promise<"approve" | "reject" | undefined>;
   load: LoadStored;
 }
 

@@ -1,14 +1,15 @@
+import { type CallResult } from "../model/call.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import type { Message, StdioTransport } from "./stdio.ts";
-import { gaveUp, type Patience, type Reply, type RequestOptions } from "./upstream.ts";
+import { gaveUp, type Patience, type RequestOptions } from "./upstream.ts";
 
 interface Waiter {
   readonly method: string;
   /** How much of its time is left. */
   left(): number;
   readonly onProgress: RequestOptions["onProgress"];
-  settle(reply: Reply): void;
+  settle(reply: CallResult): void;
   fail(error: AgentCardsError): void;
   giveUp(): void;
 }
@@ -40,7 +41,7 @@ export function createPending(server: string, patience: Patience) {
     }
   }
 
-  const settle = (id: unknown, reply: Reply): boolean => {
+  const settle = (id: unknown, reply: CallResult): boolean => {
     const waiter = waiting.get(id as string);
     if (!waiter) return false;
     waiting.delete(id as string);
@@ -98,7 +99,7 @@ export function createPending(server: string, patience: Patience) {
       if (signal?.aborted) return Promise.reject(gaveUp(server, signal, timeoutMs));
       // Sent first: all that follows happens while the server is at work already.
       transport.write({ jsonrpc: "2.0", id, method, params });
-      return new Promise<Reply>((resolve, reject) => {
+      return new Promise<CallResult>((resolve, reject) => {
         const giveUp = () => {
           if (!waiting.delete(id)) return;
           transport.write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
@@ -113,7 +114,7 @@ export function createPending(server: string, patience: Patience) {
   };
 }
 
-function replyOf(message: Message): Reply {
+function replyOf(message: Message): CallResult {
   if (isObject(message.error)) {
     const { code, message: text, data } = message.error;
     return {

@@ -1,10 +1,11 @@
+import { type CallResult } from "../model/call.ts";
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
+import type { Capabilities } from "../model/question.ts";
 import {
-  type Capabilities,
   createClient,
   createPatience,
   createWatcher,
@@ -12,7 +13,6 @@ import {
   eraOf,
   gaveUp,
   type Patience,
-  type Reply,
   type Upstream,
   type UpstreamHandlers,
   withCaller,
@@ -174,7 +174,7 @@ function causesOf(error: unknown): string {
   return texts.join(" ");
 }
 
-async function send(server: string, { client, patience }: Connection, request: Send): Promise<Reply> {
+async function send(server: string, { client, patience }: Connection, request: Send): Promise<CallResult> {
   const { method, params, ...options } = request;
   const late = new AbortController();
   const left = patience.start(options.timeoutMs);

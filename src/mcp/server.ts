@@ -1,6 +1,7 @@
+import { type CallResult } from "../model/call.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Catalogue } from "../model/tool.ts";
-import type { Reply, RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
+import type { RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 
 /** Where a server is in its life. */
 export type ServerState = "stopped" | "starting" | "running" | "failing";
@@ -17,7 +18,7 @@ export interface Server extends AsyncDisposable {
   readonly name: string;
   status(): ServerStatus;
   /** Sends a request, starting the server when needed. */
-  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Reply>;
+  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
   /** What the running server lists, starting it when needed. */
   catalogue(): Promise<Catalogue>;
   /** From now on these are watched for somebody, also after it was started again; while anything is, it is not idle. */

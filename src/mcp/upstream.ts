@@ -1,25 +1,9 @@
+import type { CallResult } from "../model/call.ts";
+import type { Capabilities, ServerRequest } from "../model/question.ts";
 import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
-import type { Output } from "../model/tool.ts";
-
-/** What a server answered to one request: its result, its error, or a result too large to handle on the main thread. */
-export type Reply =
-  | { readonly kind: "result"; readonly result: Record<string, unknown> }
-  | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data?: unknown }
-  | { readonly kind: "large"; readonly large: LargeResult };
-
-/** A result that was shaped off the main thread: ready to be sent on as it is. */
-export interface LargeResult {
-  readonly json: Uint8Array;
-  readonly isError: boolean;
-  readonly bytes: number;
-  /** What it says, or where that lies. */
-  readonly output: Output;
-  /** Whether personal data was taken out already. */
-  readonly isClean?: boolean;
-}
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
@@ -40,7 +24,7 @@ export interface Upstream {
   readonly capabilities: Capabilities;
   readonly instructions?: string;
   readonly pid?: number;
-  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Reply>;
+  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
   /** Tells the server something, where its protocol has such notes. */
   notify(method: string): void;
   /** From now on these resources are watched, and no others. */
@@ -52,17 +36,6 @@ export interface Upstream {
 
 /** The verdict on a server's protocol, kept so that nobody has to probe for it again. */
 export type Era = PriorDiscovery;
-
-/** What one side of a connection can do, as it says itself. */
-export type Capabilities = Readonly<Record<string, unknown>>;
-
-/** A question that a server asks back while it works on a call. */
-export interface ServerRequest {
-  readonly method: string;
-  readonly params: Record<string, unknown>;
-  /** The server that asks, for whoever shows it to a human. */
-  readonly from?: string;
-}
 
 /** What a server says by itself. */
 export type ServerEvent =
@@ -257,7 +230,7 @@ export function modernEnvelope({ version, capabilities }: ClientOptions, protoco
 }
 
 /** A result of the stateless protocol says what it is; one that does not, or says something unknown, is not believed. */
-export function checkedReply(reply: Reply, era: Era): Reply {
+export function checkedReply(reply: CallResult, era: Era): CallResult {
   if (era.kind === "legacy" || reply.kind !== "result") return reply;
   const { resultType } = reply.result;
   if (resultType === "complete" || resultType === "input_required") return reply;

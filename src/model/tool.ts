@@ -66,6 +66,9 @@ export interface Offers {
 /** Names the server side of an id may have; the colon is ours. */
 export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+/** The server name of the tools that AgentCards itself answers. */
+export const OWN_SERVER = "agentcards";
+
 /** The server name of workflows that were saved. */
 export const WORKFLOW_SERVER = "workflow";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TaskReport } from "../../src/gateway/workflow_control.ts";
+import type { TaskReport } from "../../src/workflow/report.ts";
 import { widthOf } from "../../src/cli/screen.ts";
 import { createTaskTree, treeLines } from "../../src/cli/task_tree.ts";
 import { timeline } from "../../src/cli/timeline.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { bindRequest } from "../../src/dag/bind.ts";
-import { literalsIn } from "../../src/dag/literals.ts";
-import { actionsOf } from "../../src/dag/segments.ts";
-import { sketchOf } from "../../src/dag/sketch.ts";
+import { bindRequest } from "../../src/suggest/english/bind.ts";
+import { literalsIn } from "../../src/suggest/english/literals.ts";
+import { actionsOf } from "../../src/suggest/english/segments.ts";
+import { sketchOf } from "../../src/suggest/english/sketch.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 
 const text = { type: "string" };

@@ -4,9 +4,11 @@ import type { Writer } from "../../src/dag/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";
+import type { Approvable } from "../../src/dag/approval.ts";
+import type { ToolTask } from "../../src/dag/task.ts";
 import { createFold, type Fold, record } from "../../src/dag/state.ts";
 import type { RunState } from "../../src/dag/run_state.ts";
-import type { AgentCardsError } from "../../src/model/errors.ts";
+import { type AgentCardsError, messageOf } from "../../src/model/errors.ts";
 import type { Json, JsonObject } from "../../src/model/json.ts";
 
 export const value = (given: Json): TaskResult => ({
@@ -32,10 +34,16 @@ export interface Story {
   settled(): Promise<RunState>;
 }
 
+/** The rule that a call is judged by before it goes out. */
+interface Guard {
+  isGuarded?(task: ToolTask): boolean;
+  approvalFor?(task: ToolTask, args: JsonObject): Promise<Approvable>;
+}
+
 export interface StoryOptions extends RunOptions {
   /** What is called `server:name`; names that begin with `do_` act on the world, `put_` are idempotent. */
   readonly tools?: Record<string, Tool>;
-  readonly ports?: Partial<RunPorts>;
+  readonly ports?: Partial<RunPorts> & Guard;
   readonly caps?: { all: number; perServer: number };
   readonly now?: () => number;
   /** Goes on from here instead of beginning anew. */
@@ -47,7 +55,8 @@ const MANY = { all: 10_000, perServer: 10_000 };
 
 /** Starts a run of these tasks, or goes on with one. */
 export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
-  const { tools = {}, ports = {}, caps = MANY, now, from, append, ...given } = options;
+  const { tools = {}, ports: { isGuarded, approvalFor, ...ports } = {}, caps = MANY, now, from, append, ...given } =
+    options;
   const fold = from?.fold ?? createFold();
   const written: RunEvent[] = [];
   if (from) {
@@ -82,6 +91,15 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     patienceMs: 300,
     ports: {
       callTool: async (task, args, how) => {
+        const needed = isGuarded?.(task) ? await approvalFor!(task, args) : undefined;
+        const word = needed ? await how.allow(needed) : { kind: "go" as const };
+        if (word.kind === "held") return { ok: false, kind: "held", error: "it waits" };
+        if (word.kind === "refused") return failure(word.error);
+        try {
+          await how.beforeSend(word.approval);
+        } catch (error) {
+          return failure(messageOf(error));
+        }
         how.onSent();
         return await (tools[task.tool] ?? (() => value(null)))(args, how);
       },
@@ -94,8 +112,6 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
           ? "idempotent"
           : "read",
       serverOf: (task) => task.type === "tool" ? task.tool.split(":")[0]! : "code",
-      isGuarded: () => false,
-      approvalFor: () => Promise.resolve(undefined),
       askHuman: () => Promise.resolve(undefined),
       load: (_handle, places) => Promise.resolve(places.map(() => null)),
       ...ports,

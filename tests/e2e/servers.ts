@@ -1,7 +1,7 @@
 // deno task e2e:servers [--json]: fifteen real servers of npm through one AgentCards, started lazily, all reaped.
 // Exits 1 when a server fails, a process is left, or tools/list starts a child; a missing network is no failure of ours.
 import { parseArgs } from "node:util";
-import type { EngineReport } from "../../src/gateway/control_methods.ts";
+import type { EngineReport } from "../../src/control/methods.ts";
 import { table } from "../../src/cli/table.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { oneLine } from "../../src/model/text.ts";

@@ -1,5 +1,5 @@
 import { locateHome } from "../../src/config/home.ts";
-import { askEngine } from "../../src/gateway/control_client.ts";
+import { askEngine } from "../../src/control/client.ts";
 import { PROGRAM, type TestHome } from "../fixtures/gateway.ts";
 
 /** Asks the home's engine, starting it when there is none, from a folder that has no runs. */

@@ -1,6 +1,6 @@
 // Arguments out of a request: what the product binds, against what a person would have filled in.
-import { bindRequest } from "../../src/dag/bind.ts";
-import { sketchOf } from "../../src/dag/sketch.ts";
+import { bindRequest } from "../../src/suggest/english/bind.ts";
+import { sketchOf } from "../../src/suggest/english/sketch.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../src/model/json.ts";
 import { effectOf } from "../../src/policy/effects.ts";
 import type { Evaluation } from "./main.ts";

@@ -1,5 +1,5 @@
 // An agent that goes on whatever happens: it asks how its run stands, resolves doubts, and connects again.
-import type { RunReport } from "../../src/gateway/workflow_control.ts";
+import type { RunReport } from "../../src/workflow/report.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { sleep, type TestHome } from "../fixtures/gateway.ts";
 import type { Random } from "../model/random.ts";

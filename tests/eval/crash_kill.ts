@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- it tells on stderr how far it is
-import type { RunDetails } from "../../src/gateway/workflow_control.ts";
+import type { RunDetails } from "../../src/workflow/report.ts";
 import { within } from "../../src/model/time.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";

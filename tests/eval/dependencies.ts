@@ -1,5 +1,11 @@
 // Which call feeds which: what the product would infer, against what was written down.
-import { type CallSketch, inferEdges, type OutputField, type Parameter, type ToolSketch } from "../../src/dag/infer.ts";
+import {
+  type CallSketch,
+  inferEdges,
+  type OutputField,
+  type Parameter,
+  type ToolSketch,
+} from "../../src/suggest/english/infer.ts";
 import { isObject } from "../../src/model/json.ts";
 import { seeded } from "../model/random.ts";
 import type { Evaluation } from "./main.ts";

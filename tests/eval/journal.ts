@@ -123,13 +123,14 @@ async function runOnce(journal: Journal, { tasks, effect }: Way): Promise<void> 
 function ports(effect: Effect): RunPorts {
   const nothing = { ok: true, output: { kind: "value", value: 1 }, bytes: 1 } as const;
   return {
-    callTool: () => Promise.resolve(nothing),
+    async callTool(_task, _args, { beforeSend }) {
+      await beforeSend(undefined);
+      return nothing;
+    },
     runCode: () => Promise.resolve(nothing),
     toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: () => effect,
     serverOf: () => "s",
-    isGuarded: () => false,
-    approvalFor: () => Promise.resolve(undefined),
     askHuman: () => Promise.resolve(undefined),
     load: () => Promise.resolve([]),
   };

@@ -1,4 +1,4 @@
-import type { RunDetails, RunReport } from "../../src/gateway/workflow_control.ts";
+import type { RunDetails, RunReport } from "../../src/workflow/report.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { askHome } from "./ask_home.ts";

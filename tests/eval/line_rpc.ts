@@ -1,4 +1,4 @@
-import { connChannel } from "../../src/gateway/conn_channel.ts";
+import { connChannel } from "../../src/serve/link/conn_channel.ts";
 
 export type Handlers = Readonly<Record<string, (params: never) => unknown>>;
 

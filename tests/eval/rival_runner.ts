@@ -125,8 +125,13 @@ function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold 
   async function callTool(
     task: ToolTask,
     args: { ms?: number },
-    { signal, onSent }: CallOptions,
+    { signal, onSent, beforeSend }: CallOptions,
   ): Promise<TaskResult> {
+    try {
+      await beforeSend(undefined);
+    } catch {
+      return { ok: false, kind: "failed", error: "the run is over" };
+    }
     onSent();
     const { attempt } = fold.state.tasks.get(task.id)!;
     note("begin", task, attempt);
@@ -141,8 +146,6 @@ function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold 
     toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: (task) => task.type === "tool" ? kindOf(task) : "read",
     serverOf: () => "worker",
-    isGuarded: () => false,
-    approvalFor: () => Promise.resolve(undefined),
     askHuman: () => Promise.resolve(undefined),
     load: () => Promise.resolve([]),
   };

@@ -1,7 +1,7 @@
 // From spawn to the answered tools/list: a server of npm started directly, against `serve` without and with an engine.
 import { locateHome } from "../../src/config/home.ts";
-import { askEngine } from "../../src/gateway/control_client.ts";
-import type { IndexReport } from "../../src/gateway/control_methods.ts";
+import { askEngine } from "../../src/control/client.ts";
+import type { IndexReport } from "../../src/control/methods.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import {
   createTestHome,

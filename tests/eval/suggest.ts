@@ -1,8 +1,8 @@
 // Whole workflows for a request: which tools, with which arguments, how sure, and how quickly; among all the tools there are.
 import { DEFAULTS } from "../../src/config/schema.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
-import { chooseTools, findAmong } from "../../src/gateway/suggest_choice.ts";
-import { type Hints, planChoices, type Suggestion } from "../../src/gateway/suggest_plan.ts";
+import { chooseTools, findAmong } from "../../src/suggest/choice.ts";
+import { type Hints, planChoices, type Suggestion } from "../../src/suggest/draft.ts";
 import { canonicalJson } from "../../src/model/json.ts";
 import type { Tool } from "../../src/model/tool.ts";
 import { effectOf } from "../../src/policy/effects.ts";

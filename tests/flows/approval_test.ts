@@ -103,7 +103,7 @@ Deno.test("dag-020: an approval is for what was shown; arguments edited in the s
   }[];
   assert.equal(shown?.arguments.line, "kit: x");
   const approve = async (hash: string) => {
-    const { askEngine } = await import("../../src/gateway/control_client.ts");
+    const { askEngine } = await import("../../src/control/client.ts");
     const { locateHome } = await import("../../src/config/home.ts");
     const { PROGRAM } = await import("../fixtures/gateway.ts");
     return await askEngine<{ status: string; pending?: { call: { arguments: { line: string } } } }>(

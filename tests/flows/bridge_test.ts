@@ -1,8 +1,9 @@
 // A cage that says whatever it likes: nothing it says may crash or hang its parent, or call what policy refuses.
 import assert from "node:assert/strict";
 import { ensureHome, locateHome } from "../../src/config/home.ts";
-import { callsAs } from "../../src/gateway/code.ts";
-import { createGateway } from "../../src/gateway/gateway.ts";
+import { callsAs } from "../../src/code/run_code.ts";
+import { createGateway } from "../../src/engine/gateway.ts";
+import { nobody } from "../../src/model/call.ts";
 import { within } from "../../src/model/time.ts";
 import { type CageTools, runInProcess } from "../../src/sandbox/cage.ts";
 import type { CageListener, CageProcess } from "../../src/sandbox/cage_process.ts";
@@ -105,7 +106,7 @@ Deno.test("fifty thousand frames of a cage that lies: no crash, no hang, no call
       return request(method, params, options);
     },
   });
-  const call = callsAs(session, { signal: new AbortController().signal }, () => () => {});
+  const call = callsAs(session, nobody(new AbortController().signal), () => () => {});
   const tools: CageTools = {
     call: (name, args, how) => (asked.add(name), call(name, args as never, how)),
     result: () => Promise.reject(new Error("there is none")),

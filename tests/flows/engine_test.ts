@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { VERSION } from "../../src/gateway/hello.ts";
+import { VERSION } from "../../src/platform/version.ts";
 import { connectClient, type Era, textOf } from "../fixtures/client.ts";
 import { createTestHome, endProcess, isAlive, PROGRAM, sleep, testServer, until } from "../fixtures/gateway.ts";
 

@@ -1,7 +1,7 @@
 // An engine that dies while a human is asked, while a request is called off, and while nothing can be known.
 import assert from "node:assert/strict";
 import { type ProcessLock, takeLock } from "../../src/db/lock.ts";
-import { VERSION } from "../../src/gateway/hello.ts";
+import { VERSION } from "../../src/platform/version.ts";
 import { connectClient, kept, type Message, textOf, type ToolResult } from "../fixtures/client.ts";
 import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { crash, linesOf, read, resume, statuses, task, untilStatus } from "../fixtures/workflow.ts";

@@ -1,6 +1,6 @@
 // Whole stories: a client over stdio, an engine, real servers, a real database.
 import assert from "node:assert/strict";
-import { instructionsFor } from "../../src/gateway/mcp_server.ts";
+import { instructionsFor } from "../../src/serve/protocol.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
 import { linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";

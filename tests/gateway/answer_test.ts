@@ -1,5 +1,6 @@
+import { type ToolResult } from "../../src/model/call.ts";
 import assert from "node:assert/strict";
-import { isReadable, shape, shapeAnswer, textResult, type ToolResult, valueOf } from "../../src/gateway/answer.ts";
+import { isReadable, shape, shapeAnswer, textResult, valueOf } from "../../src/call/answer.ts";
 import { tokens } from "../../src/model/text.ts";
 
 const OPTIONS = { answerTokens: 1_000, handle: "r_0123456789abcdef" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { channelPair } from "../../src/gateway/channel_pair.ts";
-import { createLegacyHandler, type LegacyOptions } from "../../src/gateway/http/legacy.ts";
+import { channelPair } from "../../src/serve/link/channel_pair.ts";
+import { createLegacyHandler, type LegacyOptions } from "../../src/serve/http/legacy.ts";
 import { sleep, until } from "../fixtures/gateway.ts";
 
 type Message = Record<string, unknown>;

@@ -1,10 +1,10 @@
 // The pipe between a client and engines that come and go, with engines that are made for it.
 import assert from "node:assert/strict";
-import { createOpenRequests, type OpenRequest } from "../../src/gateway/_open_requests.ts";
-import { type Channel } from "../../src/gateway/channel.ts";
-import { channelPair } from "../../src/gateway/channel_pair.ts";
-import { pipe } from "../../src/gateway/pipe.ts";
-import { onceReadable } from "../../src/gateway/workflow_attach.ts";
+import { createOpenRequests, type OpenRequest } from "../../src/serve/link/open_requests.ts";
+import { type Channel } from "../../src/serve/link/channel.ts";
+import { channelPair } from "../../src/serve/link/channel_pair.ts";
+import { pipe } from "../../src/serve/link/pipe.ts";
+import { onceReadable } from "../../src/workflow/attach.ts";
 import { until } from "../fixtures/gateway.ts";
 
 type Message = Record<string, unknown>;

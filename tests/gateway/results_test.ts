@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
-import { createResultStore, newHandle, readable, slice } from "../../src/gateway/results.ts";
+import { createResultStore, newHandle, readable, slice } from "../../src/call/results.ts";
 
 const VALUE = JSON.parse(`{
   "items": [{"name": "a", "tags": ["x", "y"]}, {"name": "b"}],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createSweeper } from "../../src/gateway/sweep.ts";
+import { createSweeper } from "../../src/engine/gc.ts";
 
 const MB = 1024 * 1024;
 

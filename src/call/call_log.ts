@@ -1,0 +1,66 @@
+import type { Database } from "../db/database.ts";
+import { messageOf } from "../model/errors.ts";
+import { log } from "../telemetry/log.ts";
+import type { CallRecord } from "./observer.ts";
+
+/** Files calls in the database, a batch at a time, off everyone's way. */
+export interface CallLog {
+  record(call: CallRecord): void;
+  flush(): Promise<void>;
+}
+
+/** Calls are filed when none has come for a moment, or after a while at the latest: writing competes with calling. */
+const QUIET_MS = 1_000;
+const LATEST_MS = 15_000;
+const MAX_WAITING = 50_000;
+const KEPT_DAYS = 90;
+const PRUNE_EVERY_MS = 3_600_000;
+
+export function createCallLog(database: Promise<Database | undefined>): CallLog {
+  let waiting: CallRecord[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let lastCall = 0;
+  let firstWaiting = 0;
+  let prunedAt = -Infinity;
+
+  function whenQuiet(): void {
+    const now = performance.now();
+    if (now - lastCall >= QUIET_MS || now - firstWaiting >= LATEST_MS) void flush();
+    else timer = setTimeout(whenQuiet, QUIET_MS);
+  }
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length === 0) return;
+    const batch = waiting;
+    waiting = [];
+    try {
+      const db = await database;
+      await db?.query(
+        `insert into tool_call (tool, ms, ok, bytes, made_by, client, folder, run, task)
+         select tool, ms, ok, bytes, "by", client, folder, run, task from jsonb_to_recordset($1::jsonb) as t(
+           tool text, ms real, ok boolean, bytes integer, "by" text, client text, folder text, run text, task text)`,
+        [batch],
+        { isLazy: true },
+      );
+      if (performance.now() - prunedAt > PRUNE_EVERY_MS) {
+        prunedAt = performance.now();
+        await db?.query("delete from tool_call where at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
+      }
+    } catch (error) {
+      log("warning", "calls not recorded", { calls: batch.length, reason: messageOf(error) });
+    }
+  }
+
+  return {
+    record(call) {
+      if (waiting.length < MAX_WAITING) waiting.push(call);
+      lastCall = performance.now();
+      if (timer !== undefined) return;
+      firstWaiting = lastCall;
+      timer = setTimeout(whenQuiet, QUIET_MS);
+    },
+    flush,
+  };
+}

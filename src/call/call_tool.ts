@@ -1,0 +1,139 @@
+import type { Address, Call, Caller, CallResult, Origin, ToolResult } from "../model/call.ts";
+import { isFailure } from "../model/call.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
+import { readBySchema } from "../model/meaning.ts";
+import { oneLine } from "../model/text.ts";
+import { type Tool, toolId } from "../model/tool.ts";
+import { isReadable, shapeAnswer, textResult, unstored } from "./answer.ts";
+import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
+import { canPut, humanNeeded, PAGE } from "./human/asking.ts";
+import { pageAsked } from "./human/server_questions.ts";
+import { resolveTool } from "./resolve.ts";
+import { newHandle } from "./results.ts";
+import type { Session } from "./session.ts";
+
+/** A tool call as an agent or a person makes it. */
+export interface ToolCall {
+  readonly tool: string;
+  readonly arguments: Record<string, unknown>;
+  /** Passed on as it came: trace context and the like. */
+  readonly meta?: Record<string, unknown>;
+  /** A retry after questions: the answers and the state that belongs to them. */
+  readonly retry?: Record<string, unknown>;
+}
+
+/** Builds the call of a tool. */
+export function toolCall(
+  session: Session,
+  address: Address,
+  { arguments: given, meta, retry }: Omit<ToolCall, "tool">,
+  { caller, origin }: { readonly caller: Caller; readonly origin: Origin },
+): Call {
+  return {
+    ...caller,
+    id: crypto.randomUUID(),
+    address,
+    method: "tools/call",
+    params: { name: address.name, arguments: given, ...retry, ...meta && { _meta: meta } },
+    origin,
+    effect: session.effectOf(address),
+  };
+}
+
+/** Calls one tool for an agent or a person: finds the tool, sends the call, keeps the answer readable. */
+export async function callTool(
+  session: Session,
+  call: ToolCall,
+  caller: Caller,
+  by: "agent" | "human" = "agent",
+): Promise<CallResult> {
+  const address = await resolveTool(session, call.tool);
+  const id = toolId(address.server, address.name);
+  const tool = session.inMemory(address.server, address.name);
+  const given = tool ? readBySchema(call.arguments, tool.inputSchema) : call.arguments;
+  const mistake = tool && misspelt(tool, given);
+  if (mistake) {
+    throw new AgentCardsError("INPUT_INVALID", `${id} was not called: ${mistake}`, { hint: signatureNote(tool) });
+  }
+  const made = toolCall(session, address, { ...call, arguments: given }, { caller, origin: { by } });
+  const reply = await session.call(made);
+  const page = canPut(PAGE, caller) ? undefined : pageAsked(reply);
+  if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
+  const explained = tool && isFailure(reply) ? await withSignature(reply, tool, given) : reply;
+  const answer = await readable(session, id, explained);
+  return call.tool === id ? answer : withMeantTool(answer, call.tool, id);
+}
+
+const INVALID_PARAMS = -32602;
+/** Larger ones are not looked at: compiling a schema, and checking against it, takes time that others wait for. */
+const LARGEST_SCHEMA = 16_384;
+const LARGEST_ARGUMENTS = 65_536;
+
+const isSmall = (value: unknown, most: number) => JSON.stringify(value).length <= most;
+
+/** A failure whose arguments do not fit the tool's schema says so, and how the tool is called. */
+async function withSignature(reply: CallResult, tool: Tool, args: Record<string, unknown>): Promise<CallResult> {
+  const problems = isSmall(tool.inputSchema, LARGEST_SCHEMA) && isSmall(args, LARGEST_ARGUMENTS)
+    ? (await argumentCheck())(tool, args as JsonObject)
+    : [];
+  const isRefused = reply.kind === "error" && reply.code === INVALID_PARAMS;
+  if (problems.length === 0 && !isRefused) return reply;
+  const text = [...problems.length > 0 ? [`${problems.join("; ")}.`] : [], signatureNote(tool)].join("\n");
+  if (reply.kind === "error") return { ...reply, message: `${oneLine(reply.message, 1_500)}. ${text}` };
+  if (reply.kind !== "result") return reply;
+  const content = Array.isArray(reply.result.content) ? reply.result.content : [];
+  return { kind: "result", result: { ...reply.result, content: [...content, { type: "text", text }] } };
+}
+
+/** A result as an agent can read it: unchanged, unless it is an error or too long. */
+function readable(session: Session, id: string, reply: CallResult): CallResult | Promise<CallResult> {
+  if (reply.kind === "large") return reply;
+  if (reply.kind === "error") {
+    const message = `${id} failed: ${oneLine(reply.message, 4_000)} (code ${reply.code})`;
+    return { kind: "result", result: textResult(message, true) };
+  }
+  const { answer_tokens } = session.config.limits;
+  return isReadable(reply.result, answer_tokens)
+    ? { kind: "result", result: reply.result }
+    : store(session, id, { result: reply.result, answerTokens: answer_tokens });
+}
+
+/** Puts a long answer aside and answers with its preview. */
+async function store(
+  session: Session,
+  id: string,
+  long: { result: ToolResult; answerTokens: number },
+): Promise<CallResult> {
+  const { results } = session.shared;
+  const handle = newHandle();
+  const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
+  try {
+    if (stored !== undefined) await results.write({ handle, tool: id, json: stored.json });
+    return { kind: "result", result };
+  } catch (error) {
+    return { kind: "result", result: unstored(long.result, stored!, error) };
+  }
+}
+
+/** The key under which an answer says which tools its bare names meant. */
+export const MEANT = "agentcards/tools";
+/** Above this an answer is not parsed again to say it. */
+const LARGEST_PARSED = 1_000_000;
+
+/** A result that says which tool a bare name meant. */
+function withMeantTool(outcome: CallResult, asked: string, id: string): CallResult {
+  const meant = { [MEANT]: { [asked]: id } };
+  if (outcome.kind === "error") return outcome;
+  if (outcome.kind === "result") return { kind: "result", result: withMeant(outcome.result, meant) };
+  const { large } = outcome;
+  const text = new TextDecoder().decode(large.json);
+  const json = text.length <= LARGEST_PARSED
+    ? JSON.stringify(withMeant(JSON.parse(text), meant))
+    : `{"_meta":${JSON.stringify(meant)},${text.slice(1)}`;
+  return { kind: "large", large: { ...large, json: new TextEncoder().encode(json) } };
+}
+
+function withMeant(result: ToolResult, meant: Record<string, unknown>): ToolResult {
+  return { ...result, _meta: { ...isObject(result._meta) ? result._meta : {}, ...meant } };
+}

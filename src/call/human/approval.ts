@@ -1,0 +1,53 @@
+import type { ApprovalRequest } from "../../model/call.ts";
+import { foldArguments } from "../../model/fold.ts";
+import { canonicalJson, sha256 } from "../../model/json.ts";
+import type { Ask } from "../../model/question.ts";
+import { oneLine } from "../../model/text.ts";
+import { splitToolId } from "../../model/tool.ts";
+import { fingerprint } from "../catalogue.ts";
+import type { Session } from "../session.ts";
+
+type Asked = Omit<ApprovalRequest, "definition">;
+
+/** The key of an approval: this call of this tool as it is defined now, on the server as it is configured. */
+export async function approvalKey(session: Session, { tool, arguments: given }: Asked): Promise<string> {
+  const { server = "", name } = splitToolId(tool);
+  const entry = session.config.servers[server];
+  const definition = session.inMemory(server, name)?.hash ?? "";
+  return await sha256(canonicalJson([tool, given, definition, entry ? await fingerprint(entry) : ""]));
+}
+
+/**
+ * Shows one call to the human: tool, server, arguments, and the rule that asks. A terminal can show the call whole
+ * meanwhile, and decide. Undefined: the human gave no answer.
+ */
+export async function putApproval(
+  { shared, cwd }: Pick<Session, "shared" | "cwd">,
+  { tool, arguments: given, why }: Asked,
+  ask: Ask,
+  signal: AbortSignal,
+): Promise<"approve" | "reject" | undefined> {
+  const shown = foldArguments(given) ?? { text: `${Object.keys(given).length} arguments`, folded: 1 };
+  using waiting = await shared.approvals.open({ tool, arguments: given, why, cwd });
+  const whole = shown.folded > 0 ? `\n\`agentcards approve ${waiting.id}\` at a terminal shows it whole.` : "";
+  const dialogue = ask({
+    method: "elicitation/create",
+    params: {
+      mode: "form",
+      message: `Allow ${oneLine(tool)}? It was asked for because ${why}. Arguments:\n${shown.text}${whole}`,
+      requestedSchema: {
+        type: "object",
+        properties: { allow: { type: "boolean", title: "Allow this one call", default: false } },
+        required: ["allow"],
+      },
+    },
+    approval: { tool, arguments: given, why },
+  }, AbortSignal.any([signal, waiting.over]));
+  dialogue.catch(() => {});
+  return await Promise.race([waiting.decided, dialogue.then(decisionIn)]);
+}
+
+function decisionIn({ action, content }: Record<string, unknown>): "approve" | "reject" | undefined {
+  if (action === "cancel") return undefined;
+  return action === "accept" && (content as Record<string, unknown> | undefined)?.allow === true ? "approve" : "reject";
+}

@@ -1,0 +1,131 @@
+import type { WhileAsked } from "../../mcp/upstream.ts";
+import type { Call, Caller } from "../../model/call.ts";
+import { AgentCardsError } from "../../model/errors.ts";
+import { isObject } from "../../model/json.ts";
+import type { Ask, Capabilities, ServerRequest } from "../../model/question.ts";
+import { oneLine } from "../../model/text.ts";
+
+/** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */
+export const AT_A_TERMINAL: Capabilities = { elicitation: { form: {}, url: {} } };
+
+export const FORM: ServerRequest = { method: "elicitation/create", params: { mode: "form" } };
+export const PAGE: ServerRequest = { method: "elicitation/create", params: { mode: "url" } };
+
+type Behind = Pick<Caller, "client" | "human">;
+
+/** The function that puts a question to the human, where there is one. */
+export function askOf({ human }: Pick<Caller, "human">): Ask | undefined {
+  return human.kind === "nobody" ? undefined : human.ask;
+}
+
+/** The capabilities a call declares to its server: those of the client behind the call, and no others. */
+export function declared({ client: { capabilities }, human }: Behind): Capabilities {
+  return capabilities ? offered(capabilities) : human.kind === "nobody" ? {} : AT_A_TERMINAL;
+}
+
+/** The part of a client's capabilities that concerns servers. */
+export function offered({ elicitation, sampling, roots }: Capabilities = {}): Capabilities {
+  return {
+    ...isObject(elicitation) && { elicitation },
+    ...isObject(sampling) && { sampling },
+    ...isObject(roots) && { roots },
+  };
+}
+
+/** True if a client with these capabilities takes a question itself. */
+export function takes({ method, params }: ServerRequest, capabilities: Capabilities | undefined): boolean {
+  const { elicitation, sampling, roots } = capabilities ?? {};
+  if (method === "sampling/createMessage") return isObject(sampling);
+  if (method === "roots/list") return isObject(roots);
+  if (method !== "elicitation/create" || !isObject(elicitation)) return false;
+  // Before there were pages, elicitation meant forms.
+  return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
+}
+
+/** True if a question can be put to the human: some clients know forms only, or pages only. */
+export function canPut(question: ServerRequest, { client: { capabilities }, human }: Behind): boolean {
+  return human.kind !== "nobody" && (!isObject(capabilities?.elicitation) || takes(question, capabilities));
+}
+
+interface Asking {
+  readonly signal: AbortSignal;
+  /** True if several HTTP clients are behind the session. */
+  readonly isMultiplexed: boolean;
+  readonly whileAsked: WhileAsked;
+}
+
+/** Puts a server's question to the newest call on that server whose client can answer it. */
+export async function askCall(
+  calls: ReadonlySet<Call>,
+  request: ServerRequest,
+  { signal, isMultiplexed, whileAsked }: Asking,
+): Promise<Record<string, unknown>> {
+  const waiting = [...calls];
+  if (isMultiplexed && waiting.length > 1 && request.method !== "roots/list") {
+    throw new AgentCardsError(
+      "CLIENT_AMBIGUOUS",
+      "Several clients wait for this server; the question does not name one",
+    );
+  }
+  if (request.method !== "elicitation/create") {
+    const call = waiting.findLast(({ client }) => client.request && takes(request, client.capabilities));
+    return await whileAsked(() => askClient(request, call, signal));
+  }
+  const askable = waiting.filter((call) => canPut(request, call));
+  const call = askable.findLast(canAskNow) ?? askable.at(-1);
+  const ask = call && askOf(call);
+  if (!ask) {
+    // Of several calls it is not known which one the question belongs to.
+    if (waiting.length === 1) waiting[0]!.giveUp?.(request);
+    throw new AgentCardsError("NO_HUMAN", "No client is connected that can put a question to a human");
+  }
+  return canAskNow(call) ? await whileAsked(() => ask(request, signal)) : await ask(request, signal);
+}
+
+function canAskNow({ human }: Call): boolean {
+  return human.kind !== "later" || human.canAsk();
+}
+
+/** Puts a sampling or roots request to a client; an error where the client did not offer to answer it. */
+export async function askClient(
+  request: ServerRequest,
+  caller: Pick<Caller, "client"> | undefined,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  const { request: put, capabilities } = caller?.client ?? {};
+  if (put && takes(request, capabilities)) return await put(request, signal);
+  throw new AgentCardsError("CLIENT_UNABLE", `No client is connected that answers ${oneLine(request.method, 60)}`);
+}
+
+/** The text of a question with the fields of its answer, for those who are not asked. */
+export function questionText({ params: { message, requestedSchema } }: ServerRequest): string {
+  const fields = fieldsOf(requestedSchema);
+  return `${typeof message === "string" ? oneLine(message, 500) : "something"}${fields && ` (fields: ${fields})`}`;
+}
+
+const SHOWN_FIELDS = 12;
+
+/** The fields of a form in one line, such as `name: string, age?: integer, colour: "red"|"blue"`. */
+function fieldsOf(schema: unknown): string {
+  const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+  const required = isObject(schema) && Array.isArray(schema.required) ? schema.required : [];
+  const entries = Object.entries(properties);
+  const shown = entries.slice(0, SHOWN_FIELDS).map(([name, field]) => {
+    const { type, enum: choices } = isObject(field) ? field : {};
+    const kind = Array.isArray(choices)
+      ? choices.map((choice) => JSON.stringify(choice)).join("|")
+      : String(type ?? "any");
+    return oneLine(`${name}${required.includes(name) ? "" : "?"}: ${kind}`, 100);
+  });
+  return [...shown, ...entries.length > shown.length ? [`and ${entries.length - shown.length} more`] : []].join(", ");
+}
+
+/** The error of a call that only a human can let go on; a workflow waits for one, and a human can make the call. */
+export function humanNeeded(id: string, why: string, question?: string): AgentCardsError {
+  const command = `agentcards call ${/^[\w:.-]+$/.test(id) ? id : "TOOL"} ARGUMENTS`;
+  return new AgentCardsError("HUMAN_NEEDED", `${id} ${why}`, {
+    hint:
+      `In a workflow (run_workflow) it waits for a human; the user can also make the call at a terminal: ${command}`,
+    ...question !== undefined && { data: { question } },
+  });
+}

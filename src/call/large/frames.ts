@@ -1,0 +1,72 @@
+import type { Redactor } from "../../telemetry/redact.ts";
+import { AgentCardsError, type ErrorCode } from "../../model/errors.ts";
+import type { LargeFrames } from "./port.ts";
+import type { LargeReply, LargeRequest, PartRequest } from "./worker.ts";
+import { newHandle, type ResultStore } from "../results.ts";
+
+interface WorkerAnswer {
+  readonly id: number;
+  readonly reply?: LargeReply;
+  readonly error?: string;
+  readonly code?: ErrorCode;
+  readonly hint?: string;
+  readonly isMissing?: boolean;
+}
+
+/** The Worker starts with the first large frame and stays. */
+export function createLargeFrames(results: ResultStore, redactor: Redactor): LargeFrames {
+  const waiting = new Map<number, PromiseWithResolvers<LargeReply>>();
+  let worker: Worker | undefined;
+  let last = 0;
+
+  function start(): Worker {
+    const started = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "large" });
+    started.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => {
+      const waiter = waiting.get(data.id);
+      waiting.delete(data.id);
+      if (data.reply) waiter?.resolve(data.reply);
+      else if (data.isMissing) waiter?.reject(new Deno.errors.NotFound());
+      else waiter?.reject(new AgentCardsError(data.code!, data.error!, data.hint ? { hint: data.hint } : {}));
+    };
+    started.onerror = (event) => {
+      // Out of memory, most likely: that frame is lost, the next one gets a new Worker.
+      event.preventDefault();
+      worker = undefined;
+      for (const { reject } of waiting.values()) reject(new Error(event.message));
+      waiting.clear();
+    };
+    return started;
+  }
+
+  function ask(request: Omit<LargeRequest, "id"> | Omit<PartRequest, "id">, transfer: ArrayBuffer[] = []) {
+    worker ??= start();
+    const id = ++last;
+    const waiter = Promise.withResolvers<LargeReply>();
+    waiting.set(id, waiter);
+    worker.postMessage({ id, ...request }, transfer);
+    return waiter.promise;
+  }
+
+  async function readPart(path: string, options: PartRequest["options"]): Promise<string> {
+    const reply = await ask({ path, options });
+    return reply.kind === "part" ? reply.text : "";
+  }
+
+  return {
+    async parse(frame, options) {
+      const handle = newHandle();
+      const request = { frame, ...options, handle, directory: results.directory, secrets: redactor.forms() };
+      const reply = await ask(request, [frame.buffer as ArrayBuffer]);
+      if (reply.kind === "message") return { message: reply, hidden: [] };
+      if (reply.kind === "part") throw new TypeError("A frame was answered with a part");
+      if (reply.stored) results.register({ handle, tool: "", bytes: reply.stored });
+      const { id, kind: _kind, stored: _stored, hidden, ...large } = reply;
+      return { message: { kind: "shaped", id, large }, hidden };
+    },
+    readPart,
+    readValues: async (path, places) => JSON.parse(await readPart(path, { places })),
+    close() {
+      worker?.terminate();
+    },
+  };
+}

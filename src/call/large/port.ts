@@ -1,0 +1,42 @@
+import type { LargeMessage } from "../../mcp/connect_stdio.ts";
+import type { Json, Step } from "../../model/json.ts";
+
+/** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
+export interface LargeFrames {
+  parse(frame: Uint8Array, options: ParseOptions): Promise<{ message: LargeMessage; hidden: readonly HiddenValue[] }>;
+  /** A part of a stored result as JSON; with `room`, as much as fits and a note about the rest (`ReadPart`). */
+  readPart(path: string, options: Part): Promise<string>;
+  /** The values at places in a stored result. */
+  readValues(path: string, places: readonly Place[]): Promise<Json[]>;
+  close(): void;
+}
+
+export interface ParseOptions {
+  readonly calls: readonly string[];
+  readonly answerTokens: number;
+  readonly pii?: HowToHide;
+}
+
+/** What somebody needs to put the same tokens in the place of personal data. */
+export interface HowToHide {
+  readonly key: Uint8Array<ArrayBuffer>;
+  readonly patterns: Readonly<Record<string, string>>;
+}
+
+/** A value that a token stands for. */
+export interface HiddenValue {
+  readonly token: string;
+  readonly kind: string;
+  readonly value: string;
+}
+
+/** A place in a stored result, and how it was asked for. */
+export interface Place {
+  readonly steps: readonly Step[];
+  readonly named: string;
+}
+
+/** A part of a stored result as a reader asks for it, or values at places. */
+export type Part =
+  | { readonly path?: string; readonly offset?: number; readonly limit?: number; readonly room?: number }
+  | { readonly places: readonly Place[] };

@@ -1,0 +1,116 @@
+import { type LargeResult, type ToolResult } from "../../model/call.ts";
+// Parses, redacts, shapes and stores one large frame at a time.
+import type { Message } from "../../mcp/stdio.ts";
+
+import { AgentCardsError, messageOf, toAgentCardsError } from "../../model/errors.ts";
+import { follow, isObject, type Json, jsonDepth } from "../../model/json.ts";
+import { type Hidden, hidePii, readPatterns } from "../../policy/pii.ts";
+import { createRedactor } from "../../telemetry/redact.ts";
+import { shapeAnswer, type Shaped, textResult, unstored, valueOf } from "../answer.ts";
+import type { HowToHide, Part, Place } from "./port.ts";
+import { readable, slice } from "../results.ts";
+
+export interface LargeRequest {
+  readonly id: number;
+  readonly frame: Uint8Array;
+  readonly calls: readonly string[];
+  readonly answerTokens: number;
+  readonly handle: string;
+  readonly directory: string;
+  readonly secrets: readonly string[];
+  readonly pii?: HowToHide;
+}
+
+/** Asks for a part of a stored result. */
+export interface PartRequest {
+  readonly id: number;
+  readonly path: string;
+  readonly options: Part;
+}
+
+export type LargeReply =
+  | { kind: "message"; message: Message }
+  | { kind: "part"; text: string }
+  | ({ kind: "shaped"; id: string; stored: number; hidden: readonly Hidden[] } & LargeResult);
+
+const MAX_DEPTH = 256;
+
+async function handle(request: LargeRequest): Promise<LargeReply> {
+  const { frame } = request;
+  if (jsonDepth(frame, MAX_DEPTH) > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH}`);
+  const redactor = createRedactor();
+  redactor.add(request.secrets);
+  const message = redactor.parse(new TextDecoder().decode(frame));
+  if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
+  const { id, result } = message;
+  if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
+  // A question is no answer, however large it is: it is looked at like any other.
+  const { resultType, ...given } = result;
+  if (resultType !== undefined && resultType !== "complete") return { kind: "message", message };
+  const hidden: Hidden[] = [];
+  const clean = request.pii ? hide(given, request.pii, hidden) : given;
+  const shaped = await store(request, shapeAnswer(clean, request));
+  const { stored } = shaped;
+  const json = new TextEncoder().encode(JSON.stringify(shaped.result));
+  return {
+    kind: "shaped",
+    id,
+    json,
+    isError: shaped.result.isError === true,
+    bytes: frame.length,
+    stored: stored?.json.length ?? 0,
+    hidden,
+    isClean: request.pii !== undefined,
+    output: stored
+      ? { kind: "stored", handle: request.handle, steps: stored.steps, shape: stored.shape, preview: stored.preview }
+      : { kind: "value", value: valueOf(shaped.result) as Json },
+  };
+}
+
+/** What cannot be cleaned is withheld; its server is not to blame. */
+function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]): ToolResult {
+  try {
+    return hidePii(result, { key, patterns: readPatterns(patterns), onHidden: (one) => hidden.push(one) });
+  } catch (error) {
+    return textResult(`The answer was withheld: ${messageOf(error)}`, true);
+  }
+}
+
+/** A disk that is full costs this answer, not its server. */
+async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
+  if (shaped.stored === undefined) return shaped;
+  try {
+    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored.json, { mode: 0o600 });
+    return shaped;
+  } catch (error) {
+    return { result: unstored(shaped.result, shaped.stored, error) };
+  }
+}
+
+/** A part of a stored result, as JSON. */
+async function readPart({ path, options }: PartRequest): Promise<string> {
+  const whole: unknown = JSON.parse(await Deno.readTextFile(path));
+  if ("places" in options) return JSON.stringify(options.places.map((place) => stepInto(whole, place)));
+  return JSON.stringify(options.room === undefined ? slice(whole, options) : readable(whole, options, options.room));
+}
+
+function stepInto(whole: unknown, { steps, named }: Place): unknown {
+  const found = follow(whole, steps);
+  if ("value" in found) return found.value;
+  throw new AgentCardsError("REFERENCE_INVALID", `${named} leads nowhere: what is there ${found.there}`);
+}
+
+const port = self as unknown as {
+  onmessage: (event: MessageEvent<LargeRequest | PartRequest>) => void;
+  postMessage(reply: unknown): void;
+};
+
+port.onmessage = async ({ data }) => {
+  try {
+    const reply = "frame" in data ? await handle(data) : { kind: "part", text: await readPart(data) };
+    port.postMessage({ id: data.id, reply });
+  } catch (error) {
+    const { code, message, hint } = toAgentCardsError(error);
+    port.postMessage({ id: data.id, error: message, code, hint, isMissing: error instanceof Deno.errors.NotFound });
+  }
+};

@@ -1,0 +1,58 @@
+import { z } from "../../deps.ts";
+import type { Call, ToolResult } from "../model/call.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject, type Json } from "../model/json.ts";
+import { HELP_TOPICS, helpPage } from "./help.ts";
+import { parseInput } from "./input.ts";
+import type { ReadPart } from "./results.ts";
+import type { Session } from "./session.ts";
+
+const READ_RESULT = z.strictObject({
+  handle: z.string(),
+  path: z.string().max(1_000).optional(),
+  offset: z.number().int().min(0).optional(),
+  limit: z.number().int().min(1).max(10_000_000).optional(),
+});
+const HELP = z.strictObject({ topic: z.string().max(100).optional() });
+
+/**
+ * Answers a tool of the server name `agentcards`. An agent gets as much as one answer holds, and the way to the rest;
+ * code and tasks get the value itself, all of it unless a limit was given.
+ */
+export async function callOwnTool(session: Session, { address: { name }, params, origin }: Call): Promise<ToolResult> {
+  const input = isObject(params.arguments) ? params.arguments : {};
+  const isForProgram = origin.by === "code" || origin.run !== undefined;
+  if (name === "help") {
+    const page = helpPage(parseInput(HELP, input).topic);
+    return isForProgram ? valueResult(page) : texts(page);
+  }
+  requireReadResult(name);
+  const options = parseInput(READ_RESULT, input);
+  if (isForProgram) return valueResult(JSON.parse(await read(session, options)) as Json);
+  const room = session.config.limits.answer_tokens * 4;
+  const { text, note } = JSON.parse(await read(session, { ...options, room })) as ReadPart;
+  return texts(text, ...note === undefined ? [] : [note]);
+}
+
+/** A value for code and tasks, which read the structured content. */
+function valueResult(value: Json): ToolResult {
+  return { content: [], structuredContent: value };
+}
+
+function requireReadResult(name: string): void {
+  if (name === "read_result") return;
+  throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "agentcards:${name}"`, {
+    hint: `There are agentcards:read_result and agentcards:help (${HELP_TOPICS.join(", ")}).`,
+  });
+}
+
+type ReadOptions = z.infer<typeof READ_RESULT> & { readonly room?: number };
+
+/** Reads off the main thread: the file may have tens of megabytes. */
+async function read({ shared: { results, large } }: Session, options: ReadOptions): Promise<string> {
+  return await results.read(options.handle, (path) => large.readPart(path, options)) as string;
+}
+
+function texts(...all: readonly string[]): ToolResult {
+  return { content: all.map((text) => ({ type: "text", text })) };
+}

@@ -1,0 +1,30 @@
+import type { Session } from "./session.ts";
+import { approve } from "./stages/approve.ts";
+import { commit } from "./stages/commit.ts";
+import { observe } from "./stages/observe.ts";
+import { hidePersonalData } from "./stages/privacy.ts";
+import { questions } from "./stages/questions.ts";
+import { rules } from "./stages/rules.ts";
+import { send } from "./stages/send.ts";
+import type { Next, Stage } from "./stages/stage.ts";
+
+/** The one way of every call of a session. A stage that is switched off is not in the list. */
+export function createPipeline(session: Session): Next {
+  return compose([
+    observe(session.observer),
+    ...session.privacy ? [hidePersonalData(session.privacy)] : [],
+    rules(session.config.policy),
+    approve(session),
+    commit,
+    questions(session),
+    send(session),
+  ]);
+}
+
+/** Stages as one function: each gets the rest of the list as its `next`. */
+export function compose(stages: readonly Stage[]): Next {
+  return stages.reduceRight<Next>(
+    (next, stage) => (call) => stage(call, next),
+    () => Promise.reject(new TypeError("The last stage must end the call")),
+  );
+}

@@ -1,0 +1,65 @@
+import type { Address } from "../model/call.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { cut, nearest, oneLine } from "../model/text.ts";
+import { OWN_SERVER, splitToolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import type { Session } from "./session.ts";
+
+/** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */
+export async function resolveTool(session: Session, asked: string): Promise<Address> {
+  return resolveKnown(session, asked) ?? await resolveUnknown(session, asked);
+}
+
+/** The usual case: the id of a tool that is in memory. */
+function resolveKnown(session: Session, asked: string): Address | undefined {
+  const colon = asked.indexOf(":");
+  if (colon < 0) return;
+  const server = asked.slice(0, colon);
+  const name = asked.slice(colon + 1);
+  return session.inMemory(server, name) ? { server, name } : undefined;
+}
+
+async function resolveUnknown(session: Session, asked: string): Promise<Address> {
+  const { server, name } = splitToolId(asked);
+  if (server === undefined) return await resolveBareName(session, name);
+  if (server === OWN_SERVER) return { server, name };
+  if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.templates.find(name)).name };
+  const live = session.server(server);
+  const known = await session.known(server);
+  if (known?.tools.some((tool) => tool.name === name)) return { server, name };
+  // Not known, or not known any more: the server itself has the last word.
+  const { tools, dropped } = await live.catalogue();
+  if (tools.some((tool) => tool.name === name)) return { server, name };
+  const unusable = dropped.find((note) => note.tool === name);
+  if (unusable) throw new AgentCardsError("TOOL_UNKNOWN", `${asked} cannot be used: ${unusable.why}`);
+  throw unknownTool(asked, tools.map((tool) => tool.id));
+}
+
+/** A bare name means a tool only where every server's list is known and one of them has it; nothing is guessed. */
+async function resolveBareName(session: Session, name: string): Promise<Address> {
+  const enabled = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
+  const known = await Promise.all(enabled.map((config) => session.known(config.name)));
+  const ids = known.flatMap((catalogue) => catalogue?.tools ?? []).map(({ id }) => id);
+  const matches = ids.filter((id) => splitToolId(id).name === name);
+  const unread = enabled.filter((_, i) => !known[i]).map((config) => config.name);
+  if (matches.length === 1 && unread.length === 0) return splitToolId(matches[0]!) as Address;
+  if (matches.length > 1) {
+    throw new AgentCardsError("TOOL_AMBIGUOUS", `"${name}" is a tool of several servers: ${matches.join(", ")}`, {
+      hint: "Call it by one of these ids.",
+    });
+  }
+  if (unread.length === 0) throw unknownTool(name, ids);
+  const servers = cut(unread.join(", "), 200);
+  const text = `"${oneLine(name, 200)}" may be a tool of several servers: those of ${servers} are not known yet`;
+  throw new AgentCardsError("TOOL_AMBIGUOUS", text, {
+    hint: matches.length > 0 ? `Call it by its id: ${matches.join(", ")}.` : "Call it by its id, SERVER:TOOL.",
+  });
+}
+
+function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {
+  const { name } = splitToolId(asked);
+  const byName = new Map(ids.map((id) => [splitToolId(id).name, id]));
+  const near = nearest(name, byName.keys()).map((match) => byName.get(match)!);
+  return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
+    hint: near.length ? `Nearest: ${near.join(", ")}.` : "Search to find what there is.",
+  });
+}

@@ -1,0 +1,173 @@
+import { requireServer } from "../config/schema.ts";
+import { messageOf } from "../model/errors.ts";
+import { cut, oneLine } from "../model/text.ts";
+import { within } from "../model/time.ts";
+import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
+import { judge } from "../policy/rules.ts";
+import { splitWords } from "../model/words.ts";
+import type { Hit, Ranking } from "../vector/search_port.ts";
+import type { Session } from "./session.ts";
+
+export interface SearchOptions {
+  readonly query: string;
+  readonly limit: number;
+  readonly server?: string;
+}
+
+export interface Found {
+  readonly tools: readonly Hit[];
+  /** When none fits well: what came nearest, the best first. */
+  readonly weak: readonly Hit[];
+  /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
+  readonly notes: readonly string[];
+}
+
+/** How long a search waits for servers that nobody has read yet. */
+const FIRST_READ_MS = 5_000;
+const FAILED_LATELY_MS = 5 * 60_000;
+
+/** Searches everything the session may use. Servers that are not known yet are started once to read their tools. */
+export async function findTools(session: Session, { query, limit, server }: SearchOptions): Promise<Found> {
+  const { tools, notes } = await knownTools(session, server);
+  const { allowed = [], withheld = [] } = Object.groupBy(
+    tools,
+    (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
+  );
+  const ranking = withNamedServers(
+    await session.shared.search.search(allowed, query, limit),
+    await Promise.all(
+      serversNamed(session, query).map((name) =>
+        session.shared.search.search(allowed.filter((tool) => tool.server === name), query, OF_A_NAMED_SERVER)
+      ),
+    ),
+    limit,
+  );
+  return {
+    tools: ranking.hits,
+    weak: ranking.weak,
+    notes: [
+      ...ranking.note ? [ranking.note] : [],
+      ...notes,
+      ...withheldNote(session, withheld),
+      ...session.loaded.notes.map((note) => `(${note})`),
+    ],
+  };
+}
+
+/** A line about tools that policy withholds, where there are any. */
+export function withheldNote({ config }: Session, withheld: readonly Tool[]): string[] {
+  if (withheld.length === 0) return [];
+  const rules = config.policy.allow.length > 0 ? "policy.deny and policy.allow" : "policy.deny";
+  return [`(withheld by ${rules}: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`];
+}
+
+/** So many tools of a server that a request names are in the answer, wherever they rank. */
+const OF_A_NAMED_SERVER = 3;
+/** The best hits stay, whichever server was named. */
+const KEPT_HITS = 4;
+
+/** The servers whose names stand in a request as words of their own. */
+function serversNamed(session: Session, query: string): string[] {
+  const said = ` ${splitWords(query).join(" ").toLowerCase()} `;
+  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name)
+    .filter((name) => said.includes(` ${splitWords(name).join(" ").toLowerCase()} `));
+}
+
+/** The ranking with the best tools of servers that were named at its end, if they are not in it already. */
+function withNamedServers(found: Ranking, ofServers: readonly Ranking[], limit: number): Ranking {
+  const key = found.hits.length > 0 ? "hits" : "weak";
+  const there = found[key];
+  const named = ofServers.flatMap(({ hits, weak }) => [...hits, ...weak]);
+  const more = named.filter(({ tool }) => !there.some((hit) => hit.tool === tool)).slice(
+    0,
+    Math.max(0, Math.min(Math.ceil(limit / 2), limit - KEPT_HITS)),
+  );
+  if (more.length === 0) return found;
+  // What makes room for them are the last of the others.
+  const others = there.filter(({ tool }) => !named.some((hit) => hit.tool === tool));
+  const leaving = new Set(others.slice(Math.max(0, others.length - (there.length + more.length - limit))));
+  return { ...found, [key]: [...there.filter((hit) => !leaving.has(hit)), ...more].slice(0, limit) };
+}
+
+/** The server that a request is nothing but the name of. */
+export function serverMeant(session: Session, query: string): string | undefined {
+  const said = splitWords(query).filter((word) => !/^(?:servers?|tools?|mcp)$/i.test(word)).join(" ").toLowerCase();
+  return serversNamed(session, query).find((name) => splitWords(name).join(" ").toLowerCase() === said);
+}
+
+/** One server as a list shows it. */
+export interface ServerLine {
+  readonly server: string;
+  /** None where its tools could not be read. */
+  readonly tools: readonly Tool[];
+  readonly about?: string;
+}
+
+/** The session's servers with their tools, and a note for each that could not be read. */
+export async function listServers(session: Session): Promise<{ servers: ServerLine[]; notes: string[] }> {
+  const { catalogues, notes } = await knownCatalogues(session);
+  const saved = await session.shared.templates.tools();
+  const isAllowed = ({ id }: Tool) => judge(session.config.policy, id).kind !== "deny";
+  return {
+    servers: [
+      ...catalogues.map(({ server, catalogue: { tools, instructions } }) => ({
+        server,
+        tools: tools.filter(isAllowed),
+        ...instructions !== undefined && { about: instructions },
+      })),
+      ...saved.length > 0 ? [{ server: WORKFLOW_SERVER, tools: saved, about: "Saved workflows." }] : [],
+    ],
+    notes: [...notes, ...session.loaded.notes.map((note) => `(${note})`)],
+  };
+}
+
+/** Every tool that is known without starting a server. */
+export async function toolsInMemory(session: Session): Promise<Tool[]> {
+  const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
+  const known = await Promise.all(names.map(({ name }) => session.known(name)));
+  return [...known.flatMap((catalogue) => catalogue?.tools ?? []), ...await session.shared.templates.tools()];
+}
+
+/** Makes ready what the first search will need. */
+export async function warmSearch(session: Session): Promise<void> {
+  session.shared.search.prepare(await toolsInMemory(session));
+  session.shared.search.warm();
+}
+
+/** Every tool of the session's servers, with a note for each server that could not be read. */
+export async function knownTools(session: Session, only?: string): Promise<{ tools: Tool[]; notes: string[] }> {
+  if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.templates.tools()], notes: [] };
+  const { catalogues, notes } = await knownCatalogues(session, only);
+  const tools = catalogues.flatMap(({ catalogue }) => catalogue.tools);
+  return { tools: [...tools, ...only === undefined ? await session.shared.templates.tools() : []], notes };
+}
+
+export interface KnownCatalogues {
+  readonly catalogues: readonly { readonly server: string; readonly catalogue: Catalogue }[];
+  /** One for each server that could not be read. */
+  readonly notes: string[];
+}
+
+/** What the session's servers offer, in the order of the configuration. */
+export async function knownCatalogues(session: Session, only?: string): Promise<KnownCatalogues> {
+  if (only !== undefined) requireServer(session.config, only);
+  const entries = session.status().map(({ config }) => config)
+    .filter((config) => !config.disabled && (only === undefined || config.name === only));
+  const notes: string[] = [];
+  const catalogues = await Promise.all(entries.map(async ({ name: server }) => {
+    const known = await session.known(server);
+    if (known) return { server, catalogue: known };
+    // One that failed a moment ago is not tried again: that would make everybody wait each time.
+    const failure = await session.shared.catalogues.lastFailure(session.config.servers[server]!);
+    try {
+      if (failure && Date.now() - failure.at < FAILED_LATELY_MS) throw new Error(failure.reason);
+      const reading = session.server(server).catalogue();
+      const late = "it is still starting; try again in a moment";
+      return { server, catalogue: await within(reading, FIRST_READ_MS, late) };
+    } catch (error) {
+      const said = session.privacy?.hide(messageOf(error), server) ?? messageOf(error);
+      notes.push(`(server "${server}" has no tools to offer: ${oneLine(said, 120)})`);
+    }
+  }));
+  return { catalogues: catalogues.filter((one) => one !== undefined), notes };
+}

@@ -1,0 +1,120 @@
+import type { LoadedConfig } from "../config/load.ts";
+import type { Home } from "../config/home.ts";
+import type { Config, ServerConfig } from "../config/schema.ts";
+import type { Reaper } from "../mcp/reaper.ts";
+import type { Server } from "../mcp/server.ts";
+import type { ServerEvent } from "../mcp/upstream.ts";
+import type { Address, Call, CallResult } from "../model/call.ts";
+import type { Capabilities } from "../model/question.ts";
+import type { Catalogue, Effect, Tool } from "../model/tool.ts";
+import type { Redactor } from "../telemetry/redact.ts";
+import type { ToolSearch } from "../vector/search_port.ts";
+import type { CatalogueStore } from "./catalogue.ts";
+import type { OpenApprovals } from "./human/open_approvals.ts";
+import type { HiddenValue, HowToHide, LargeFrames } from "./large/port.ts";
+import type { CallRecord, Observer } from "./observer.ts";
+import type { ResultStore } from "./results.ts";
+
+/** The client in front of a session. */
+export interface ClientSide {
+  /** The name that the client gives itself, once it has said so. */
+  readonly name?: string | undefined;
+  /** What it can answer, once it has said so. */
+  readonly capabilities?: Capabilities | undefined;
+  /** The level from which on it wants to hear log messages of servers, once it has said so. */
+  readonly logLevel?: string | undefined;
+  /** True if the connection carries several HTTP clients. */
+  readonly isMultiplexed?: boolean;
+  /** Hears the events of servers. */
+  tell(server: string, event: ServerEvent): void;
+}
+
+/** What all sessions of an engine have in common. */
+export interface Shared {
+  readonly home: Home;
+  readonly catalogues: CatalogueStore;
+  readonly results: ResultStore;
+  readonly search: ToolSearch;
+  readonly redactor: Redactor;
+  readonly large: LargeFrames;
+  reaper(): Reaper;
+  /** Servers configured `shared: true`, by what they really start; they outlive the session that started them. */
+  readonly sharedServers: Map<string, SharedServer>;
+  /** How a session keeps personal data from its agent, where its policy says so. */
+  privacy(policy: Config["policy"]): Privacy | undefined;
+  /** Calls that a human is asked about just now. */
+  readonly approvals: OpenApprovals;
+  /** Files a call that has ended. */
+  record(call: CallRecord): void;
+  /** Begins to learn from a session. */
+  watch(session: Session): Observer;
+  /** Workflows that were saved, as tools. */
+  readonly templates: { tools(): Promise<readonly Tool[]>; find(name: string): Promise<{ readonly name: string }> };
+  /** Runs a saved workflow with the arguments of a call. */
+  runTemplate(session: Session, name: string, call: Call): Promise<CallResult>;
+}
+
+/** Tokens for personal data on the way in, the data for its tokens on the way out. */
+export interface Privacy {
+  /** `known`: values that are personal wherever they stand, by what they are, with their tokens. */
+  hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
+  /** What a server may have back; `onRestored` is told what it gets. */
+  restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
+  /** An error whose words an agent may read. */
+  error(error: unknown, server: string): unknown;
+  /** What somebody else needs to hide the same way, and where what was hidden goes. */
+  readonly elsewhere: HowToHide;
+  keep(server: string, hidden: readonly HiddenValue[]): void;
+}
+
+/** A server that several sessions use, with the calls that wait for it and the listeners to its events. */
+export interface SharedServer {
+  readonly server: Server;
+  readonly calls: Set<Call>;
+  readonly listeners: Set<(event: ServerEvent) => void>;
+}
+
+/** One connection's view: its folder, its environment, its configuration, its servers. */
+export interface Session extends AsyncDisposable {
+  readonly shared: Shared;
+  readonly cwd: string;
+  /** The name of the client's connection, which outlives an engine. */
+  readonly connection: string | undefined;
+  readonly loaded: LoadedConfig;
+  readonly config: Config;
+  readonly privacy: Privacy | undefined;
+  /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
+  startTimeoutMs: number;
+  /** Set by whoever speaks to a client; servers are started with what it can answer. */
+  client: ClientSide;
+  server(name: string): Server;
+  /** The calls that wait for a server: its questions go to the newest one whose client can answer. */
+  calls(name: string): Set<Call>;
+  /** Sends a call on its way: the pipeline is the only way to a server. */
+  call(call: Call): Promise<CallResult>;
+  /** Tells somebody else, too, what a server says by itself; what it gives ends that. */
+  hear(name: string, listener: (event: ServerEvent) => void): () => void;
+  /** A tool, if it is in memory already. */
+  inMemory(server: string, name: string): Tool | undefined;
+  /** Hears of every call that has ended. */
+  readonly observer: Observer;
+  /** The effect of a tool; tools that are not known act. */
+  effectOf(address: Address): Effect;
+  /** What a server offers as far as it is known, without starting it. */
+  known(name: string): Promise<Catalogue | undefined>;
+  /** What keeps a server from being started at all: a variable that is not set. */
+  unstartable(name: string): string | undefined;
+  /** The same, and a program, script or folder that is missing, by a look at the disk. */
+  problemOf(name: string): Promise<string | undefined>;
+  /** The folder that a server's program is started in, where it can be started. */
+  startFolder(name: string): string | undefined;
+  status(): { config: ServerConfig; server: Server | undefined }[];
+}
+
+export interface SessionContext {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly connection?: string | undefined;
+  /** False where the folder is that of a process for many clients. */
+  readonly hasFolder?: boolean;
+}

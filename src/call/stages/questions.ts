@@ -1,0 +1,36 @@
+import type { Call, CallResult } from "../../model/call.ts";
+import type { ServerRequest } from "../../model/question.ts";
+import { toolId } from "../../model/tool.ts";
+import { canPut, FORM, humanNeeded, PAGE, questionText } from "../human/asking.ts";
+import { isQuestion, settleQuestions } from "../human/server_questions.ts";
+import type { Session } from "../session.ts";
+import type { Next, Stage } from "./stage.ts";
+
+/** Puts the questions of a server to the client or the human, and repeats the call with the answers. */
+export function questions(session: Session): Stage {
+  return async (call, next) => {
+    const result = await unlessAsked(call, next);
+    if (!isQuestion(result)) return result;
+    const again = (more: Record<string, unknown>) => next({ ...call, params: { ...call.params, ...more } });
+    return await settleQuestions(result, call, { session, again });
+  };
+}
+
+/** Sends the call on; a question that the call's client cannot put to anybody ends it, and the error tells the question. */
+async function unlessAsked(call: Call, next: Next): Promise<CallResult> {
+  if (canPut(FORM, call) && canPut(PAGE, call)) return await next(call);
+  const own = new AbortController();
+  let question: ServerRequest | undefined;
+  const giveUp = (asked: ServerRequest) => {
+    question = asked;
+    own.abort();
+  };
+  try {
+    return await next({ ...call, giveUp, signal: AbortSignal.any([call.signal, own.signal]) });
+  } catch (error) {
+    if (!question) throw error;
+    const words = questionText(question);
+    const id = toolId(call.address.server, call.address.name);
+    throw humanNeeded(id, `asks a human: ${words}; this client cannot ask, so it was called off`, words);
+  }
+}

@@ -1,0 +1,208 @@
+import { codeValueOf, valueOf } from "../call/answer.ts";
+import { toolCall } from "../call/call_tool.ts";
+import { resolveTool } from "../call/resolve.ts";
+import { stepsOf } from "../call/results.ts";
+import type { Session } from "../call/session.ts";
+import {
+  type Caller,
+  type CallResult,
+  type Client,
+  type Human,
+  isFailure,
+  type LargeResult,
+  type ToolResult,
+} from "../model/call.ts";
+import { identifier } from "../model/declaration.ts";
+import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import { progressText } from "../model/progress.ts";
+import { oneLine } from "../model/text.ts";
+import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { type CageCall, type CageOutcome, type CageTools, JsonText } from "../sandbox/cage.ts";
+import type { CageLimits } from "../sandbox/limits.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+/** Code with what it gets to see. */
+export interface CodeRequest {
+  readonly code: string;
+  readonly context: Json;
+  readonly deps: Json;
+}
+
+export interface CodeOptions {
+  readonly signal: AbortSignal;
+  readonly limits: Partial<CageLimits>;
+  /** Calls a tool by what the code calls it; throws what the code is to hear. */
+  call(asked: string, args: JsonObject, how: CageCall): Promise<unknown>;
+}
+
+/** Variables that code has anyway; a server of such a name is reached as tools["name:tool"]. */
+export const GIVEN: ReadonlySet<string> = new Set([
+  "context",
+  "deps",
+  "tools",
+  "results",
+  "ToolError",
+  "console",
+  "Deno",
+  "undefined",
+]);
+
+/** Runs code in a cage, with every tool of the session inside. */
+export async function runCode(
+  sandbox: Sandbox,
+  session: Session,
+  { code, context, deps }: CodeRequest,
+  { signal, limits, call }: CodeOptions,
+): Promise<CageOutcome> {
+  const servers = Object.fromEntries(
+    session.status().filter(({ config }) => !config.disabled).map(({ config: { name } }) => [identifier(name), name])
+      .filter(([variable]) => !GIVEN.has(variable!)),
+  );
+  const { privacy } = session;
+  const tools: CageTools = {
+    async call(asked, args, how) {
+      if (!isObject(args)) throw new AgentCardsError("INPUT_INVALID", `${oneLine(asked, 100)} takes an object`);
+      try {
+        return await call(asked, args as JsonObject, how);
+      } catch (error) {
+        throw privacy ? privacy.error(error, "agentcards") : error;
+      }
+    },
+    result: (handle, path) => readResult(session, handle, path),
+  };
+  const minimumLevel = session.config.sandbox.minimum_level;
+  const outcome = await sandbox.run({ code, context, deps, servers }, tools, { signal, minimumLevel, limits });
+  // Code can put together what was not one piece when it came in.
+  return privacy
+    ? { ...outcome, ...privacy.hide({ result: outcome.result, logs: outcome.logs }, "agentcards") }
+    : outcome;
+}
+
+/** Told of a call with effect when it goes out; gives the function that is told whether it had its effect, once known. */
+export type OnActing = (tool: string) => (hasActed: boolean) => void;
+
+/**
+ * A call from code that an agent sent for itself: under the same rules as a call of the agent. `onMeant` is told which
+ * tool a bare name meant.
+ */
+export function callsAs(
+  session: Session,
+  caller: Caller,
+  onActing: OnActing,
+  onMeant: (asked: string, tool: string) => void = () => {},
+): CodeOptions["call"] {
+  // One question at a time: a human who sees sixty reads none.
+  let asking: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = asking.then(work);
+    asking = turn.catch(() => {});
+    return turn;
+  };
+
+  // Many calls share one token: the progress that a client hears must only ever go up.
+  let steps = 0;
+  const progressOf = (id: string): Client["progress"] => (said) =>
+    caller.client.progress!({ progress: ++steps, message: oneLine(`${id}: ${progressText(said)}`, 300) });
+
+  return async (asked, args, { signal, pause }) => {
+    const address = await resolveTool(session, asked);
+    const id = toolId(address.server, address.name);
+    if (asked !== id) onMeant(asked, id);
+    if (address.server === WORKFLOW_SERVER) {
+      throw new AgentCardsError("TOOL_UNKNOWN", `${id} is a saved workflow: it is called by itself, not from code`);
+    }
+    const inside: Caller = {
+      ...caller,
+      client: { ...caller.client, takesQuestions: false, ...caller.client.progress && { progress: progressOf(id) } },
+      human: pausing(caller.human, { pause, inTurn }),
+      signal,
+    };
+    const given = { arguments: args, ...caller.trace && { meta: caller.trace } };
+    const call = toolCall(session, address, given, { caller: inside, origin: { by: "code" } });
+    // Told when the call goes out: one whose answer never comes may have acted as well.
+    let settle: ReturnType<OnActing> | undefined;
+    const onSent = () => {
+      if (call.effect === "effectful") settle ??= onActing(id);
+    };
+    try {
+      const result = await session.call({ ...call, onSent });
+      settle?.(!isFailure(result));
+      return await unwrapped(session, id, result);
+    } catch (error) {
+      if (toAgentCardsError(error).data?.isUnsent === true) settle?.(false);
+      throw error;
+    }
+  };
+}
+
+interface Turns {
+  pause: CageCall["pause"];
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** While a human thinks, the clock of the code stands still. */
+function pausing(human: Human, { pause, inTurn }: Turns): Human {
+  if (human.kind === "nobody") return human;
+  const { ask } = human;
+  return {
+    ...human,
+    ask: async (request, signal) => {
+      const goOn = pause();
+      try {
+        return await inTurn(() => signal.aborted ? Promise.reject(signal.reason) : ask(request, signal));
+      } finally {
+        goOn();
+      }
+    },
+  };
+}
+
+/** What a tool said, as a plain value; its failure as an error. */
+async function unwrapped(session: Session, id: string, reply: CallResult): Promise<unknown> {
+  if (reply.kind === "error") {
+    throw new AgentCardsError("TOOL_FAILED", `${id} failed: ${oneLine(reply.message, 2_000)}`);
+  }
+  if (reply.kind === "large") {
+    const { isError, output } = reply.large;
+    const value = output.kind === "value"
+      ? codeValueOf(wholeOf(reply.large))
+      : await readStored(session, output.handle, output.steps);
+    if (isError) throw failed(value instanceof JsonText ? value.json : value);
+    return value;
+  }
+  if (reply.result.isError === true) throw failed(valueOf(reply.result));
+  return codeValueOf(reply.result);
+}
+
+/** A result that was read elsewhere, as it is: most of it is media. */
+export function wholeOf({ json }: LargeResult): ToolResult {
+  return JSON.parse(new TextDecoder().decode(json));
+}
+
+function failed(value: unknown): AgentCardsError {
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "the tool failed";
+  return new AgentCardsError("TOOL_FAILED", oneLine(text, 4_000));
+}
+
+async function readResult(session: Session, handle: string, path: unknown): Promise<Json | JsonText> {
+  const steps = typeof path === "string"
+    ? stepsOf(path)
+    : Array.isArray(path)
+    ? path.filter((step) => typeof step === "string" || typeof step === "number")
+    : [];
+  return await readStored(session, handle, steps);
+}
+
+/** A place in a stored result; as text, unless somebody has to look at it: it may have tens of megabytes. */
+export async function readStored(
+  session: Session,
+  handle: string,
+  steps: readonly (string | number)[],
+): Promise<Json | JsonText> {
+  const { results, large } = session.shared;
+  const places = [{ steps, named: `results.get("${oneLine(handle, 40)}")` }];
+  const list = await results.read(handle, (path) => large.readPart(path, { places })) as string;
+  if (!session.privacy) return new JsonText(list.slice(1, -1));
+  return session.privacy.hide(JSON.parse(list)[0] as Json, "agentcards");
+}

@@ -1,0 +1,66 @@
+import type { Reaper } from "../mcp/reaper.ts";
+import { availableLevel } from "../sandbox/level.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { TypeChecker } from "../sandbox/typecheck.ts";
+import { type CodeCache, createCodeCache } from "./cache.ts";
+
+/** Where the code of all sessions runs. What it needs is started when somebody first does. */
+export interface CodeRoom {
+  /** How strong a cage this engine can build. */
+  level(): Promise<{ readonly level: number; readonly why: string }>;
+  sandbox(): Promise<Sandbox>;
+  types(): Promise<TypeChecker>;
+  readonly cache: CodeCache;
+  close(): Promise<void>;
+}
+
+export interface CodeRoomOptions {
+  reaper(): Reaper;
+  /** Where what is compiled may be kept. */
+  readonly cacheDirectory: string;
+}
+
+export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): CodeRoom {
+  let looking: ReturnType<typeof availableLevel> | undefined;
+  const available = () => looking ??= availableLevel();
+  let sandboxing: Promise<Sandbox> | undefined;
+  let typing: Promise<TypeChecker> | undefined;
+
+  /** As strong a cage as this machine can build. */
+  async function openSandbox(): Promise<Sandbox> {
+    const { watch, forget } = reaper();
+    const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
+      typeof import("../sandbox/sandbox.ts")
+    >);
+    const { level, groups, setpriv } = await available();
+    // One engine works in a home: what lies there was left by one that was killed.
+    const folder = `${cacheDirectory}/cages`;
+    await Deno.remove(folder, { recursive: true }).catch(() => {});
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    return createSandbox({ level, groups, setpriv, folder, watch, forget });
+  }
+
+  async function openTypes(): Promise<TypeChecker> {
+    const { watch, forget } = reaper();
+    const { createTypeChecker } = await (import("../sandbox/typecheck.ts" as string) as Promise<
+      typeof import("../sandbox/typecheck.ts")
+    >);
+    const { setpriv } = await available();
+    return createTypeChecker({ watch, forget, setpriv, cache: cacheDirectory });
+  }
+
+  return {
+    async level() {
+      const { level, why } = await available();
+      return { level, why };
+    },
+    // One that did not open is opened anew when somebody asks again.
+    sandbox: () => sandboxing ??= openSandbox().catch((error) => (sandboxing = undefined, Promise.reject(error))),
+    types: () => typing ??= openTypes().catch((error) => (typing = undefined, Promise.reject(error))),
+    cache: createCodeCache(),
+    async close() {
+      await (await sandboxing?.catch(() => undefined))?.close();
+      await (await typing?.catch(() => undefined))?.close();
+    },
+  };
+}

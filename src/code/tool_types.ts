@@ -1,0 +1,62 @@
+import { declarations, identifier, toolsDeclaration } from "../model/declaration.ts";
+import type { Tool } from "../model/tool.ts";
+import type { TypeCheckRequest } from "../sandbox/typecheck.ts";
+import { GIVEN } from "./run_code.ts";
+import { resolveTool } from "../call/resolve.ts";
+import { findTools, knownTools } from "../call/search.ts";
+import type { Session } from "../call/session.ts";
+
+/** How many tools an intent brings. */
+const PICKED = 8;
+
+/** The tools that code is written for: those it names, or those that fit what it is for. */
+export async function chosenTools(
+  session: Session,
+  { intent, named }: { intent?: string | undefined; named?: readonly string[] | undefined },
+): Promise<Tool[]> {
+  const addresses = await Promise.all((named ?? []).map((name) => resolveTool(session, name)));
+  const tools = await Promise.all(addresses.map(async ({ server, name }) => {
+    const known = server === "agentcards" ? undefined : await session.known(server);
+    return known?.tools.filter((tool) => tool.name === name) ?? [];
+  }));
+  const picked = intent === undefined || named
+    ? []
+    : (await findTools(session, { query: intent, limit: PICKED })).tools;
+  return [...tools.flat(), ...picked.map(({ tool }) => tool)];
+}
+
+/** What to hold code against: the tools of every server it speaks of, read first where nobody has. */
+export async function typesFor(session: Session, code: string): Promise<TypeCheckRequest> {
+  const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) =>
+    name
+  );
+  const byVariable = Map.groupBy(names, identifier);
+  const [declared, others]: [Tool[], string[]] = [[], ["agentcards"]];
+  await Promise.all(names.map(async (name) => {
+    const variable = identifier(name);
+    // Where two servers look the same in code, nobody can tell which one is meant.
+    const isMeant = byVariable.get(variable)!.length === 1 && !GIVEN.has(variable) &&
+      (speaksOf(code, variable) || code.includes(`${name}:`));
+    const { tools } = isMeant ? await knownTools(session, name) : { tools: [] };
+    if (tools.length > 0) declared.push(...tools);
+    else others.push(name);
+  }));
+  return {
+    code,
+    declarations: `${declarations(declared)}\n${toolsDeclaration(declared, others)}`,
+    names: [...new Set(others.map(identifier))].filter((name) => !GIVEN.has(name)),
+  };
+}
+
+/** The servers that code may mean to call. */
+export function serversSpokenOf(session: Session, code: string): string[] {
+  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name)
+    .filter((name) => speaksOf(code, identifier(name)) || code.includes(`${name}:`));
+}
+
+function speaksOf(code: string, variable: string): boolean {
+  for (let at = code.indexOf(variable); at >= 0; at = code.indexOf(variable, at + 1)) {
+    if (!/[\w$]/.test(code[at - 1] ?? "") && !/[\w$]/.test(code[at + variable.length] ?? "")) return true;
+  }
+  return false;
+}

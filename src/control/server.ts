@@ -1,0 +1,121 @@
+import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
+import type { Ask, Question } from "../model/question.ts";
+import { isObject } from "../model/json.ts";
+import { TOO_LONG } from "../model/lines.ts";
+import { AT_A_TERMINAL } from "../call/human/asking.ts";
+import type { Channel } from "../serve/link/channel.ts";
+import type { Gateway } from "./gateway.ts";
+import { METHODS } from "./methods.ts";
+import type { WorkSession } from "../workflow/workflows.ts";
+
+/** What a control method works with. */
+export interface ControlContext {
+  readonly gateway: Gateway;
+  /** Rejects when the configuration cannot be used; methods that need none still work. */
+  readonly session: Promise<WorkSession>;
+  readonly signal: AbortSignal;
+  /** Puts a server's question to the human at the terminal, where there is one. */
+  readonly ask?: Ask;
+  progress(value: unknown): void;
+  stop(): void;
+}
+
+export type Params = Record<string, unknown>;
+/** One thing the command line can ask for. */
+export type Method = (context: ControlContext, params: Params) => Promise<unknown>;
+
+/**
+ * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One
+ * that `asks` may meanwhile get `{id, question, request}`, which it answers by `{question, result}`; without a request, the
+ * question was withdrawn.
+ */
+export async function serveControl(
+  wire: Channel,
+  engine: Pick<ControlContext, "gateway" | "session" | "stop">,
+): Promise<void> {
+  const gone = new AbortController();
+  const running = new Set<Promise<void>>();
+  const questions = createQuestions();
+  try {
+    await wire.read((line) => {
+      if (line === TOO_LONG || line.length === 0) return;
+      const request = parse(line);
+      if (!isObject(request)) return wire.close();
+      if (request.question !== undefined) return questions.answered(request);
+      const work = answer(wire, request, { ...engine, signal: gone.signal, questions });
+      running.add(work);
+      work.finally(() => running.delete(work));
+    });
+  } finally {
+    gone.abort({ cancelled: "the command was stopped" });
+    await Promise.allSettled(running);
+  }
+}
+
+function parse(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(line));
+  } catch {
+    return undefined;
+  }
+}
+
+type Send = (message: Record<string, unknown>) => void;
+
+/** Questions that went to the command line, until their answers come back. */
+function createQuestions() {
+  const open = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
+  let last = 0;
+  return {
+    async put(send: Send, request: Question, signal: AbortSignal): Promise<Record<string, unknown>> {
+      const number = ++last;
+      const answer = Promise.withResolvers<Record<string, unknown>>();
+      const giveUp = () => answer.reject(signal.reason);
+      open.set(number, answer);
+      signal.addEventListener("abort", giveUp, { once: true });
+      try {
+        signal.throwIfAborted();
+        send({ question: number, request });
+        return await answer.promise;
+      } finally {
+        // Still here: nobody has answered, and nobody needs to any more.
+        if (open.delete(number)) send({ question: number });
+        signal.removeEventListener("abort", giveUp);
+      }
+    },
+    answered({ question, result }: Record<string, unknown>): void {
+      const waiting = open.get(Number(question));
+      open.delete(Number(question));
+      if (isObject(result)) waiting?.resolve(result);
+      else waiting?.reject(new AgentCardsError("HUMAN_NEEDED", "The human at the terminal gave no answer"));
+    },
+  };
+}
+
+async function offerTerminal(session: ControlContext["session"]): Promise<void> {
+  const open = await session.catch(() => undefined);
+  if (open) open.client = { ...open.client, capabilities: AT_A_TERMINAL };
+}
+
+async function answer(
+  wire: Channel,
+  { id, method, params, asks }: Record<string, unknown>,
+  { questions, ...context }: Omit<ControlContext, "progress"> & { questions: ReturnType<typeof createQuestions> },
+): Promise<void> {
+  const send = (message: Record<string, unknown>) => wire.write(JSON.stringify({ id, ...message }));
+  try {
+    const run = METHODS.get(String(method));
+    if (!run) throw new TypeError(`There is no control method "${method}"`);
+    const ask: Ask = (request, signal) => questions.put(send, request, AbortSignal.any([signal, context.signal]));
+    // Before any server is started for this command: it is told what the person at the terminal can answer.
+    if (asks === true) await offerTerminal(context.session);
+    const result = await run(
+      { ...context, ...asks === true && { ask }, progress: (value) => send({ progress: value }) },
+      isObject(params) ? params : {},
+    );
+    send({ result: result ?? null });
+  } catch (error) {
+    const { code, message, hint } = toAgentCardsError(error);
+    send({ error: { code, message, ...hint && { hint }, text: describe(error) } });
+  }
+}

@@ -1,0 +1,218 @@
+import { VERSION } from "../platform/version.ts";
+import net from "node:net";
+import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/home.ts";
+import { takeLock } from "../db/lock.ts";
+import { AgentCardsError, describe } from "../model/errors.ts";
+import type { Channel, Line } from "../serve/link/channel.ts";
+import { closeOnExec } from "../serve/link/close_on_exec.ts";
+import type { Gateway } from "../control/gateway.ts";
+import {
+  type Hello,
+  HELLO_TIMEOUT_MS,
+  HOME_REFUSED,
+  isHello,
+  LOST_ITS_HOME,
+  LOST_THE_RACE,
+  MAX_CLIENT_FRAME,
+  PROTOCOL,
+  type Welcome,
+} from "../serve/link/handshake.ts";
+import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
+import { watchPossession } from "./possession.ts";
+import { lastShown } from "../serve/handshake_cache.ts";
+import { socketChannel } from "../serve/link/socket_channel.ts";
+
+const WARM_UP_AFTER_MS = 50;
+const FIRST_SWEEP_AFTER_MS = 10_000;
+
+/**
+ * Runs the one engine of a home until it is told to stop or has been idle for long enough. It listens before it loads
+ * anything slow: first what answers a handshake, then everything else.
+ */
+export async function runEngine(home = locateHome()): Promise<number> {
+  try {
+    return await run(home);
+  } catch (error) {
+    if (!(error instanceof AgentCardsError) || error.code !== "HOME_UNUSABLE") throw error;
+    // Whoever started it reads this, and the code says that another try is of no use.
+    Deno.stderr.writeSync(new TextEncoder().encode(`${describe(error)}\n`));
+    return HOME_REFUSED;
+  }
+}
+
+async function run(home: Home): Promise<number> {
+  await ensureHome(home);
+  const path = await socketPath(home);
+  await ensureSocketFolder(path, home);
+  await using lock = await takeLock(home.lock, { socket: path });
+  if (!lock) return LOST_THE_RACE;
+  // Whoever holds the lock may remove what a killed engine left behind.
+  await Deno.remove(path).catch(() => {});
+
+  const front = import("../serve/client_connection.ts" as string) as Promise<
+    typeof import("../serve/client_connection.ts")
+  >;
+  using possession = watchPossession(home, (lost) => void abandonHome(lost, { report }));
+  const { isStillOurs } = possession;
+  const gateway = front.then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
+    .then(({ createGateway }) => createGateway(home, { logToStderr: false, isStillOurs }));
+  const report = (what: string, reason: unknown) =>
+    gateway.then(() => (import("../telemetry/log.ts" as string) as Promise<typeof import("../telemetry/log.ts")>))
+      .then(({ log }) => log("error", what, { reason: describe(reason) }), () => {});
+  const stopping = Promise.withResolvers<void>();
+  const stop = () => stopping.resolve();
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) Deno.addSignalListener(signal, stop);
+  // One session's surprise must not end all the others.
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    void report("unhandled rejection", event.reason);
+  });
+
+  const connections = new Set<Channel>();
+  const idle = idleTimer(gateway, stop);
+  const serve = async (channel: Channel) => {
+    connections.add(channel);
+    idle.busy();
+    try {
+      await serveConnection(channel, { home, front, gateway, stop, others: () => connections.size - 1 });
+    } catch (error) {
+      await report("connection failed", error);
+    } finally {
+      connections.delete(channel);
+      channel.close();
+      if (connections.size === 0) idle.rest();
+    }
+  };
+  const listener = await listen(path, (socket) => void serve(socketChannel(socket, MAX_CLIENT_FRAME)));
+  possession.add(path);
+  idle.rest();
+  // Soon needed, but not before the first client has its list of tools. A look then finds the folder that was opened.
+  const open = () => gateway.then(async ({ database }) => (await database()).ready()).then(isStillOurs).catch(() => {});
+  const warmUp = setTimeout(open, WARM_UP_AFTER_MS);
+  const sweeping = setTimeout(
+    () =>
+      (import("./gc.ts" as string) as Promise<typeof import("./gc.ts")>)
+        .then(async ({ sweepNowAndThen }) => sweepNowAndThen((await gateway).workflows.isRunning))
+        .catch((error) => report("memory is not swept", error)),
+    FIRST_SWEEP_AFTER_MS,
+  );
+
+  await stopping.promise;
+  // What hangs, a database or a server, must not keep the next engine out: the journal needs no clean end.
+  const late = setTimeout(() => void leaveUnclosed({ report }), CLOSE_WITHIN_MS);
+  clearTimeout(warmUp);
+  clearTimeout(sweeping);
+  // The socket of another engine may lie there by now.
+  if (!isStillOurs()) return LOST_ITS_HOME;
+  possession.drop(path);
+  listener.close();
+  await Deno.remove(path).catch(() => {});
+  // Runs before those who watch them: one that is called off would rest until somebody goes on with it.
+  (await gateway).workflows.leave();
+  // Clients first: a call that came now would start what nobody would stop.
+  for (const channel of connections) channel.close();
+  await (await gateway)[Symbol.asyncDispose]();
+  clearTimeout(late);
+  return 0;
+}
+
+/** Listens on a socket that only its owner may open, from the first moment on, and that no child has. */
+async function listen(path: string, onConnection: (socket: net.Socket) => void): Promise<net.Server> {
+  const server = net.createServer(onConnection);
+  const mask = Deno.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    Deno.umask(mask);
+  }
+  closeOnExec((server as unknown as { _handle: { fd: number } })._handle.fd);
+  return server;
+}
+
+/** Stops an engine that nobody has used for a while. */
+function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isBusy = false;
+  return {
+    busy() {
+      isBusy = true;
+      clearTimeout(timer);
+    },
+    rest() {
+      isBusy = false;
+      gateway.then(({ idleExitMs }) => {
+        clearTimeout(timer);
+        if (!isBusy) timer = setTimeout(stop, idleExitMs);
+      }, stop);
+    },
+  };
+}
+
+interface Engine {
+  readonly home: Home;
+  readonly front: Promise<typeof import("../serve/client_connection.ts")>;
+  readonly gateway: Promise<Gateway>;
+  stop(): void;
+  /** How many other connections there are. */
+  others(): number;
+}
+
+async function serveConnection(channel: Channel, engine: Engine): Promise<void> {
+  const silence = setTimeout(channel.close, HELLO_TIMEOUT_MS);
+  const first = await channel.first();
+  clearTimeout(silence);
+  if (first === undefined) return;
+  const { hello, welcome } = greet(first, engine);
+  channel.write(JSON.stringify(welcome));
+  if (!hello || welcome.error || welcome.leaving) {
+    await channel.end();
+    if (welcome.leaving) engine.stop();
+    return;
+  }
+  const { gateway } = engine;
+  const shown = lastShown(engine.home, hello.cwd);
+  const { cwd, env, connection } = hello;
+  const session = gateway.then(({ openSession }) =>
+    // Only `serve --http` asks for related requests; its clients have no folder.
+    openSession({ cwd, env, connection, hasFolder: hello.tellsRelated !== true })
+  );
+  session.catch(() => {});
+  try {
+    if (hello.kind === "mcp") {
+      const { serveClient } = await engine.front;
+      await serveClient(channel, session, {
+        shown,
+        tellsRelated: hello.tellsRelated === true,
+        isCrowd: hello.isCrowd === true,
+        connection,
+      });
+    } else {
+      const { serveControl } =
+        await (import("../control/server.ts" as string) as Promise<typeof import("../control/server.ts")>);
+      await serveControl(channel, { gateway: await gateway, session, stop: engine.stop });
+    }
+  } finally {
+    await session.then(async (open) => (await gateway).closeSession(open), () => {});
+  }
+}
+
+function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } {
+  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: Deno.pid, takesAgain: true };
+  let hello: unknown;
+  try {
+    hello = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;
+  } catch {
+    hello = undefined;
+  }
+  if (!isHello(hello)) return { welcome: { ...welcome, error: "the first line must be a hello" } };
+  if (hello.version === VERSION && hello.agentcards === PROTOCOL) return { hello, welcome };
+  // Another version: make room when nobody else is here, serve on when we still understand each other.
+  if (engine.others() === 0) return { hello, welcome: { ...welcome, leaving: true } };
+  if (hello.agentcards === PROTOCOL) return { hello, welcome };
+  const error =
+    `the running engine has version ${VERSION}, you have ${hello.version}; run \`agentcards engine restart\``;
+  return { hello, welcome: { ...welcome, error } };
+}

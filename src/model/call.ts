@@ -1,0 +1,132 @@
+import type { Ask, Capabilities, ServerRequest } from "./question.ts";
+import type { Effect, Output } from "./tool.ts";
+
+/** The server and the name of a tool, a prompt or a resource. */
+export interface Address {
+  readonly server: string;
+  readonly name: string;
+}
+
+/** The client behind a call: what it can be asked, and what it hears meanwhile. */
+export interface Client {
+  /** The session of the client; tells apart the clients of a shared server. */
+  readonly owner?: unknown;
+  readonly capabilities?: Capabilities | undefined;
+  /** True if the client's protocol carries a server's `input_required` answer. */
+  readonly takesQuestions?: boolean;
+  /** Puts sampling and roots requests to the client; only those that its capabilities have. */
+  readonly request?: Ask;
+  readonly progress?: (progress: Record<string, unknown>) => void;
+  /** Passes on log messages of servers, from `logLevel` on. */
+  readonly log?: (message: Record<string, unknown>) => void;
+  readonly logLevel?: string | undefined;
+}
+
+/** A call that a human has to allow. */
+export interface ApprovalRequest {
+  readonly tool: string;
+  /** The arguments as the server will get them. */
+  readonly arguments: Record<string, unknown>;
+  /** The hash of the tool's definition. */
+  readonly definition: string;
+  readonly why: string;
+}
+
+/** The answer about a call of a run: `approval` is the hash of the approval that the call uses up. */
+export type Allowance =
+  | { readonly kind: "go"; readonly approval?: string }
+  | { readonly kind: "held" }
+  | { readonly kind: "refused"; readonly error: string };
+
+/** The human behind a call. */
+export type Human =
+  /** A human who can be asked now. */
+  | {
+    readonly kind: "here";
+    readonly ask: Ask;
+    /** `dialogue` folds long values, `whole` shows every argument, `elsewhere`: approvals are decided in another way. */
+    readonly approvals: "dialogue" | "whole" | "elsewhere";
+    /** The key of the call that the human has allowed in this flow of requests. */
+    readonly approved?: string | undefined;
+    onApproved?(key: string): void;
+  }
+  /** A run: those who watch it are asked if they can be, else the run waits in its journal. */
+  | {
+    readonly kind: "later";
+    readonly ask: Ask;
+    canAsk(): boolean;
+    allow(request: ApprovalRequest): Promise<Allowance>;
+  }
+  | { readonly kind: "nobody" };
+
+/** The program or person who asked AgentCards for something. */
+export interface Caller {
+  readonly signal: AbortSignal;
+  readonly client: Client;
+  readonly human: Human;
+  /** Trace context, for calls that are made for this request. */
+  readonly trace?: Record<string, unknown> | undefined;
+  /** The key of the client's request: its connection, its id and its content, the same in every engine. */
+  readonly key?: (() => Promise<string>) | undefined;
+}
+
+/** The origin of a call: an agent or a person, code that an agent sent, and the run and task it belongs to. */
+export interface Origin {
+  readonly by: "agent" | "code" | "human" | "speculation";
+  readonly run?: string;
+  readonly task?: string;
+}
+
+/** One request to a server, from its resolved address to its result. Every path builds one; stages may derive another. */
+export interface Call extends Caller {
+  readonly id: string;
+  readonly address: Address;
+  readonly method: string;
+  readonly params: Record<string, unknown>;
+  readonly origin: Origin;
+  readonly effect: Effect;
+  readonly timeoutMs?: number | undefined;
+  /** The approval that a rule asks for; set by the stage that judges. */
+  readonly asks?: string;
+  /** The hash of the approval that the call uses up. */
+  readonly approval?: string | undefined;
+  /** Awaited before the call goes out: a run writes its row. `approval`: the hash of the approval that is used up. */
+  readonly beforeSend?: ((approval: string | undefined) => Promise<void>) | undefined;
+  /** Told when the call goes out, which is after its server has started. */
+  readonly onSent?: (() => void) | undefined;
+  /** The end of the way where the call is no request to a server. */
+  readonly deliver?: (call: Call) => Promise<CallResult>;
+  /** Ends the call because of a question that nobody can answer. */
+  readonly giveUp?: (question: ServerRequest) => void;
+}
+
+/** A tool result as MCP has it; foreign, so nothing beyond `content` being an array is taken for granted. */
+export type ToolResult = Record<string, unknown>;
+
+/** The end of one call: a result, a protocol error, or a result too large to handle on the main thread. */
+export type CallResult =
+  | { readonly kind: "result"; readonly result: ToolResult }
+  | { readonly kind: "error"; readonly code: number; readonly message: string; readonly data?: unknown }
+  | { readonly kind: "large"; readonly large: LargeResult };
+
+/** A result that was shaped off the main thread: ready to be sent on as it is. */
+export interface LargeResult {
+  readonly json: Uint8Array;
+  readonly isError: boolean;
+  readonly bytes: number;
+  /** The value of the result, or the place where it is stored. */
+  readonly output: Output;
+  /** True if personal data was taken out already. */
+  readonly isClean?: boolean;
+}
+
+/** True if a server refused a call or a tool says that it failed. */
+export function isFailure(result: CallResult): boolean {
+  if (result.kind === "large") return result.large.isError;
+  return result.kind === "error" || result.result.isError === true;
+}
+
+/** A caller without a client that could be asked. */
+export function nobody(signal: AbortSignal): Caller {
+  return { signal, client: {}, human: { kind: "nobody" } };
+}

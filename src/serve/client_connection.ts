@@ -1,0 +1,245 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { describe } from "../model/errors.ts";
+import { isObject, jsonDepth } from "../model/json.ts";
+import { TOO_LONG } from "../model/lines.ts";
+import { log } from "../telemetry/log.ts";
+import type { Channel, Line } from "./link/channel.ts";
+import { isAgain, MAX_CLIENT_FRAME } from "./link/handshake.ts";
+import { createCalls } from "./requests.ts";
+import { createClientSide } from "./notifications.ts";
+import { hasOffers } from "./exposure.ts";
+import { within } from "../model/time.ts";
+import { keepShown, type Shown } from "./handshake_cache.ts";
+import { serveProtocol } from "./protocol.ts";
+import { FORWARDED } from "./forward.ts";
+import { INVALID_PARAMS, META } from "./encode_response.ts";
+import type { WorkSession } from "../workflow/workflows.ts";
+
+export type Message = Record<string, unknown>;
+
+export interface FrontOptions {
+  /** What a client in this folder was shown before, if that still holds. */
+  readonly shown?: Promise<Shown | undefined>;
+  /** Whether whoever carries our messages wants to know which request each belongs to. */
+  readonly tellsRelated?: boolean;
+  /** Whether these are many clients behind one connection, which is then asked and told nothing that is for one of them. */
+  readonly isCrowd?: boolean;
+  /** The name of the client's connection; where it has one, the first line is not the client's but an `Again`. */
+  readonly connection?: string | undefined;
+}
+
+interface Problem {
+  readonly code?: number;
+  readonly text: string;
+  readonly data?: unknown;
+}
+
+const MAX_DEPTH = 64;
+/** An agent that connects will search: the model is loaded before, but after the client has its list of tools. */
+const WARM_UP_AFTER_MS = 1_000;
+/** Runs that a crash interrupted go on as soon as their folder is connected again. */
+const ADOPT_AFTER_MS = 100;
+/** A stateless client has nothing to say before its next request; its runs do not wait for that. */
+const SILENT_MS = 2_000;
+const INVALID_REQUEST = -32600;
+const PARSE_ERROR = -32700;
+const UNSUPPORTED_VERSION = -32022;
+const MODERN = "2026-07-28";
+
+/**
+ * Serves one client until its connection ends. Frames are checked here before anything believes them; what goes to a
+ * server goes there straight, so that results pass as they are; the rest of the protocol is the SDK's.
+ */
+export async function serveClient(
+  wire: Channel,
+  session: Promise<WorkSession>,
+  { shown, tellsRelated = false, isCrowd = false, connection }: FrontOptions = {},
+): Promise<void> {
+  const timers = [
+    setTimeout(() => void adoptOnceGreeted(), ADOPT_AFTER_MS),
+    setTimeout(() => void warm(session), WARM_UP_AFTER_MS),
+  ];
+  /** A server that a run starts is told what this client can do, so the client speaks first. */
+  const greeted = Promise.withResolvers<void>();
+  const adoptOnceGreeted = async () => {
+    await within(greeted.promise, SILENT_MS, "the client says nothing").catch(() => {});
+    // Whoever waits for a run can be asked about it: it is taken up for them first.
+    await calls.placed();
+    await adopt(session);
+  };
+  const decoder = new TextDecoder();
+  const open = new Set<unknown>();
+  let handshake: "none" | "legacy" = "none";
+  /** The requests that an engine before was sent and whose frames are still to come. */
+  let again: Set<unknown> | undefined = connection === undefined ? new Set() : undefined;
+
+  const send = (message: Message, related?: unknown) => {
+    const { jsonrpc: _version, id, ...rest } = message;
+    if (message.method === undefined) open.delete(id);
+    const more = tellsRelated && related !== undefined ? { related } : {};
+    // The pipe in front of us reads the id off the beginning of a line.
+    wire.write(JSON.stringify({ jsonrpc: "2.0", ...id !== undefined && { id }, ...rest, ...more }));
+  };
+  const refuse = (id: unknown, code: number, message: string, data?: unknown) =>
+    send({ id: id ?? null, error: { code, message, ...data !== undefined && { data } } });
+
+  const transport: Transport = {
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    send: (message) => Promise.resolve(send(message as Message)),
+  };
+  const sendRaw = (id: unknown, frame: string | Uint8Array) => (open.delete(id), wire.write(frame));
+  const calls = createCalls({ session, connection, send, sendRaw });
+  const side = createClientSide({
+    session,
+    calls,
+    send,
+    notify: (method, params) => protocol.notify(method, params),
+    isOlder: () => handshake === "legacy",
+    isCrowd,
+  });
+  const actual = session.then(async (open) => {
+    // One that stays for long is told at its beginning of what may come later.
+    const servers = open.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name);
+    if (isCrowd) return { ...open.config.expose, servers };
+    const now = { ...open.config.expose, servers, resources: await hasOffers(open) };
+    keepShown(open.shared.home, open.cwd, now).catch((error) => log("debug", "not kept", { reason: describe(error) }));
+    return now;
+  });
+  actual.catch(() => {});
+  const protocol = serveProtocol({
+    transport,
+    expose: Promise.resolve(isCrowd ? undefined : shown).then((known) => known ?? actual.catch(() => undefined)),
+    answer: side.answer,
+    onError: (error) => log("debug", "client frame refused", { reason: error.message }),
+  });
+
+  function take(line: Uint8Array): void {
+    if (line.length === 0) return;
+    const text = decoder.decode(line);
+    if (jsonDepth(line, MAX_DEPTH) > MAX_DEPTH) {
+      return refuse(idIn(text), INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels`);
+    }
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return refuse(null, PARSE_ERROR, "The line is not JSON");
+    }
+    if (!isObject(message)) {
+      return refuse(null, INVALID_REQUEST, "A frame is one JSON-RPC object; batches are not supported");
+    }
+    if (message.method === undefined) return takeResponse(message);
+    const problem = check(message);
+    if (problem) {
+      const { code = INVALID_REQUEST, text: why, data } = typeof problem === "string" ? { text: problem } : problem;
+      const wasOpen = open.has(message.id);
+      refuse(isId(message.id) ? message.id : null, code, why, data);
+      // The first request of that name is still to be answered.
+      if (wasOpen) open.add(message.id);
+      return;
+    }
+    const isRepeated = message.id !== undefined && again?.delete(message.id) === true;
+    if (message.id !== undefined) open.add(message.id);
+    if (message.method === "initialize") {
+      handshake = "legacy";
+      calls.setCapabilities(message.params);
+    }
+    side.see(message);
+    greeted.resolve();
+    if (message.method === "notifications/cancelled") {
+      if (isObject(message.params)) open.delete(message.params.requestId);
+      if (calls.cancel(message.params)) return;
+    }
+    if (message.id !== undefined && (message.method === "tools/call" || FORWARDED.has(message.method as string))) {
+      return calls.start(message, isRepeated);
+    }
+    transport.onmessage?.(message as unknown as JSONRPCMessage);
+  }
+
+  function takeResponse(message: Message): void {
+    if (!calls.takeAnswer(message)) log("debug", "client sent an answer nobody waits for");
+  }
+
+  /** What is wrong with a request or notification, if anything. */
+  function check(message: Message): string | Problem | undefined {
+    const { id, method, params } = message;
+    if (typeof method !== "string") return "method must be a string";
+    if (params !== undefined && !isObject(params)) return "params must be an object";
+    if (id === undefined) return;
+    if (!isId(id)) return `id must be a number or a string of at most ${MAX_ID} characters`;
+    if (open.has(id)) return `id ${JSON.stringify(id)} is still in use by another request`;
+    const meta = isObject(params?._meta) ? params._meta : {};
+    const token = meta.progressToken;
+    if (token !== undefined && !isId(token)) return "progressToken must be a string or a number";
+    const version = meta[`${META}protocolVersion`];
+    if (version !== undefined && version !== MODERN) {
+      const data = { supported: [MODERN], requested: version };
+      return { code: UNSUPPORTED_VERSION, text: "Unsupported protocol version", data };
+    }
+    if (version !== undefined && !isObject(meta[`${META}clientCapabilities`])) {
+      return { code: INVALID_PARAMS, text: `_meta must have ${META}clientCapabilities` };
+    }
+    if (version !== undefined || method === "server/discover" || method === "ping") return;
+    if (method === "initialize") {
+      return handshake === "legacy" ? "initialize was already done on this connection" : undefined;
+    }
+    if (handshake === "none") return "initialize must come first";
+  }
+
+  try {
+    await wire.read((line) => {
+      if (!again) {
+        again = againIn(line);
+        const count = again.size;
+        // The log is open once the session is.
+        if (count > 0) session.then(() => log("info", "requests sent again", { count }), () => {});
+      } else if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
+      else take(line);
+    });
+  } finally {
+    timers.forEach(clearTimeout);
+    calls.abortAll();
+    side.close();
+    await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
+  }
+}
+
+async function adopt(session: Promise<WorkSession>): Promise<void> {
+  try {
+    const open = await session;
+    await open.workflows.adopt(open);
+  } catch (error) {
+    log("debug", "runs not taken up", { reason: describe(error) });
+  }
+}
+
+async function warm(session: Promise<WorkSession>): Promise<void> {
+  try {
+    const { warmSearch } = await (import("../call/search.ts" as string) as Promise<typeof import("../call/search.ts")>);
+    await warmSearch(await session);
+  } catch (error) {
+    log("debug", "search not warmed up", { reason: describe(error) });
+  }
+}
+
+/** The ids that the pipe in front of us sends again. */
+function againIn(line: Line): Set<unknown> {
+  const said: unknown = line === TOO_LONG ? undefined : JSON.parse(new TextDecoder().decode(line));
+  if (!isAgain(said)) throw new TypeError("The line after the hello must say which requests are sent again");
+  return new Set(said.again);
+}
+
+/** The pipe in front of us reads ids off the first few hundred bytes of a line. */
+const MAX_ID = 200;
+
+function isId(value: unknown): value is string | number {
+  return typeof value === "number" || (typeof value === "string" && value.length <= MAX_ID);
+}
+
+/** The id of a frame that is not worth parsing, so that its sender does not wait for ever. */
+function idIn(text: string): unknown {
+  const edges = text.slice(0, 1_000) + text.slice(-1_000);
+  const found = /"id"\s*:\s*(\d{1,15}|"[^"\\]{0,100}")/.exec(edges)?.[1];
+  return found === undefined ? null : JSON.parse(found);
+}

@@ -1,0 +1,149 @@
+import type { Address } from "../model/call.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { exposedName, exposedUri, exposedUriParts } from "../model/exposed.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
+import { nearest, oneLine } from "../model/text.ts";
+import type { Catalogue, Tool } from "../model/tool.ts";
+import { judgeAddress } from "../policy/address.ts";
+import { judge, type Verdict } from "../policy/rules.ts";
+import { knownCatalogues } from "../call/search.ts";
+import type { Session } from "../call/session.ts";
+
+type Kind = "resources" | "templates" | "prompts";
+const KEY = { resources: "uri", templates: "uriTemplate", prompts: "name" } as const;
+
+/** Whether tools are listed under their servers' own names: there is only one server, and it may not be noticed. */
+function isPlain({ config }: Session): boolean {
+  return config.expose.prefix === "none";
+}
+
+/** Every tool that the session may use, as a client sees it, in the order of the configuration and of their servers. */
+export async function directTools(session: Session): Promise<JsonObject[]> {
+  const { catalogues } = await knownCatalogues(session);
+  return catalogues.flatMap(({ catalogue }) => catalogue.tools).filter((tool) => isAllowed(session, tool.id)).map((
+    { server, name, title, description, inputSchema, outputSchema, annotations, more },
+  ) => ({
+    ...more,
+    name: isPlain(session) ? name : exposedName(server, name),
+    ...title !== undefined && { title },
+    description,
+    inputSchema,
+    ...outputSchema && { outputSchema },
+    ...annotations && { annotations },
+  }));
+}
+
+/** Which tool a client means by the name that it was listed under. */
+export async function directTool(session: Session, asked: string): Promise<Tool> {
+  const find = (catalogues: readonly Catalogue[]) => {
+    for (const catalogue of catalogues) {
+      const found = isPlain(session)
+        ? catalogue.tools.find(({ name }) => name === asked)
+        : namesOf(catalogue).get(asked);
+      if (found) return found;
+    }
+  };
+  const found = find(inMemory(session)) ??
+    find((await knownCatalogues(session)).catalogues.map((one) => one.catalogue));
+  if (found) return found;
+  const near = nearest(asked, (await directTools(session)).map(({ name }) => name as string));
+  throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 100)}"`, {
+    hint: near.length ? `Nearest: ${near.join(", ")}.` : "Read the list of tools again.",
+  });
+}
+
+const names = new WeakMap<Catalogue, ReadonlyMap<string, Tool>>();
+
+function namesOf(catalogue: Catalogue): ReadonlyMap<string, Tool> {
+  return names.getOrInsertComputed(
+    catalogue,
+    () => new Map(catalogue.tools.map((tool) => [exposedName(tool.server, tool.name), tool])),
+  );
+}
+
+function inMemory({ config, shared }: Session): Catalogue[] {
+  return Object.values(config.servers).flatMap((entry) =>
+    entry.disabled ? [] : shared.catalogues.peek(entry)?.catalogue ?? []
+  );
+}
+
+/** Whether a client is to be told of resources and prompts: it would offer its agent tools for them, which cost tokens. */
+export async function hasOffers({ config, shared }: Session): Promise<boolean> {
+  if (!config.expose.resources) return false;
+  const enabled = Object.values(config.servers).filter(({ disabled }) => !disabled);
+  return (await Promise.all(enabled.map(shared.catalogues.offersMore))).includes(true);
+}
+
+/** What all servers offer of one kind besides tools, each under a name that no other has. */
+export async function offered(session: Session, kind: Kind): Promise<JsonObject[]> {
+  const key = KEY[kind];
+  const { catalogues } = await knownCatalogues(session);
+  return catalogues.flatMap(({ server, catalogue }) =>
+    (catalogue.offers?.[kind] ?? [])
+      .filter((entry) => judgeOffer(session, { server, name: entry[key] as string }).kind !== "deny")
+      .map((entry) => session.privacy?.hide(entry, server) ?? entry)
+      .map((entry) => ({ ...entry, [key]: seen(session, server, kind, entry[key] as string) }))
+  );
+}
+
+function seen(session: Session, server: string, kind: Kind, name: string): string {
+  if (isPlain(session)) return name;
+  return kind === "prompts" ? exposedName(server, name) : exposedUri(server, name);
+}
+
+/** A server's resource as the client knows it. */
+export function seenUri(session: Session, server: string, uri: string): string {
+  return seen(session, server, "resources", uri);
+}
+
+/** Which prompt a client means. */
+export async function promptAddress(session: Session, asked: string): Promise<Address> {
+  const { catalogues } = await knownCatalogues(session);
+  for (const { server, catalogue } of catalogues) {
+    for (const { name } of catalogue.offers?.prompts ?? []) {
+      if (seen(session, server, "prompts", name as string) === asked) return { server, name: name as string };
+    }
+  }
+  throw new AgentCardsError("INPUT_INVALID", `There is no prompt "${oneLine(asked, 100)}"`);
+}
+
+/**
+ * Which resource a client means. A URI that a tool's answer linked to has no server in it; it is found where only one
+ * server can be meant.
+ */
+export async function resourceAddress(session: Session, asked: string): Promise<Address> {
+  const { catalogues } = await knownCatalogues(session);
+  const offering = catalogues.filter(({ catalogue }) => catalogue.offers);
+  const parts = exposedUriParts(asked);
+  if (parts && !isPlain(session)) {
+    const { server, uri: name } = parts;
+    if (offering.some((one) => one.server === server)) return { server, name };
+  } else {
+    const listing = offering.filter(({ catalogue }) => catalogue.offers?.resources.some(({ uri }) => uri === asked));
+    const [one, ...others] = listing.length > 0 ? listing : offering;
+    if (one && others.length === 0) return { server: one.server, name: asked };
+    if (one && listing.length > 0) {
+      const uris = listing.map(({ server }) => exposedUri(server, asked)).join(", ");
+      throw new AgentCardsError("INPUT_INVALID", `Several servers have ${oneLine(asked, 200)}: ${uris}`);
+    }
+  }
+  throw new AgentCardsError("INPUT_INVALID", `Resource not found: ${oneLine(asked, 200)}`, { data: { uri: asked } });
+}
+
+function isAllowed({ config }: Session, id: string): boolean {
+  return judge(config.policy, id).kind !== "deny";
+}
+
+/** The verdict of policy on a resource or prompt. */
+function judgeOffer({ config }: Session, { server, name }: Address): Verdict {
+  return judgeAddress(config.policy, server, name);
+}
+
+/** The contents of a resource under the names that the client knows. */
+export function withSeenUris(session: Session, server: string, result: Record<string, unknown>) {
+  if (!Array.isArray(result.contents)) return result;
+  const contents = result.contents.map((item: unknown) =>
+    isObject(item) && typeof item.uri === "string" ? { ...item, uri: seenUri(session, server, item.uri) } : item
+  );
+  return { ...result, contents };
+}

@@ -1,0 +1,71 @@
+import type { Session } from "../call/session.ts";
+import type { Address, Caller, CallResult } from "../model/call.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { toolId } from "../model/tool.ts";
+import { promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
+
+type Message = Record<string, unknown>;
+
+/** A client's request about a prompt or a resource. */
+export interface ForwardedRequest {
+  readonly method: string;
+  /** The params without those that belong to the connection. */
+  readonly params: Message;
+  readonly meta?: Message;
+  readonly retry?: Message;
+}
+
+/** Requests that go to the one server whose prompt or resource they name. */
+export const FORWARDED: ReadonlySet<string> = new Set(["prompts/get", "resources/read", "completion/complete"]);
+
+/** Sends a request to the server it is about; the result has the names that the client knows. */
+export async function forward(session: Session, request: ForwardedRequest, caller: Caller): Promise<CallResult> {
+  const { method, meta, retry } = request;
+  const { address, params } = await addressed(session, request);
+  const result = await session.call({
+    ...caller,
+    id: crypto.randomUUID(),
+    address,
+    method,
+    params: { ...params, ...retry, ...meta && { _meta: meta } },
+    origin: { by: "agent" },
+    effect: "read",
+  });
+  if (result.kind === "error") return result;
+  if (result.kind === "large") {
+    throw new AgentCardsError(
+      "INTERNAL",
+      `${toolId(address.server, address.name)} answered more than can be passed on`,
+    );
+  }
+  return { kind: "result", result: withSeenUris(session, address.server, result.result) };
+}
+
+/** The server that a request is for, and the name that this server uses. */
+async function addressed(session: Session, { method, params }: ForwardedRequest): Promise<Addressed> {
+  if (method === "prompts/get") {
+    const address = await promptAddress(session, text(params.name, "name"));
+    return { address, params: { ...params, name: address.name } };
+  }
+  if (method === "resources/read") {
+    const address = await resourceAddress(session, text(params.uri, "uri"));
+    return { address, params: { ...params, uri: address.name } };
+  }
+  const ref = isObject(params.ref) ? params.ref : {};
+  const isPrompt = ref.type === "ref/prompt";
+  const address = isPrompt
+    ? await promptAddress(session, text(ref.name, "ref.name"))
+    : await resourceAddress(session, text(ref.uri, "ref.uri"));
+  return { address, params: { ...params, ref: { ...ref, [isPrompt ? "name" : "uri"]: address.name } } };
+}
+
+interface Addressed {
+  readonly address: Address;
+  readonly params: Message;
+}
+
+function text(value: unknown, name: string): string {
+  if (typeof value === "string" && value !== "" && value.length <= 10_000) return value;
+  throw new AgentCardsError("INPUT_INVALID", `${name} must be a non-empty string`);
+}

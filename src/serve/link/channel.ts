@@ -1,0 +1,36 @@
+import type { TOO_LONG } from "../../model/lines.ts";
+
+export type Line = Uint8Array | typeof TOO_LONG;
+
+/** Lines in, lines out, whatever carries them. */
+export interface Channel {
+  /** The first line alone, for greetings; undefined when the other side went without a word. */
+  first(): Promise<Line | undefined>;
+  /** Hands every further line to `onLine` and resolves when the other side is gone. A line is valid until the next. */
+  read(onLine: (line: Line) => void): Promise<void>;
+  /** Writes one line. */
+  write(line: string | Uint8Array): void;
+  /** Closes after everything written has gone out. */
+  end(): Promise<void>;
+  close(): void;
+}
+
+const NEWLINE = 0x0a;
+const encoder = new TextEncoder();
+
+/** The bytes of a line with its newline, in one piece: a newline that arrives alone would wake the other side twice. */
+export function lineBytes(line: string | Uint8Array): Uint8Array {
+  return typeof line === "string" ? encoder.encode(line + "\n") : withNewline(line);
+}
+
+/** A line that was cut out of a stream has its newline behind it already; any other is copied. */
+function withNewline(line: Uint8Array): Uint8Array {
+  if (line.byteOffset + line.length < line.buffer.byteLength) {
+    const longer = new Uint8Array(line.buffer, line.byteOffset, line.length + 1);
+    if (longer[line.length] === NEWLINE) return longer;
+  }
+  const bytes = new Uint8Array(line.length + 1);
+  bytes.set(line);
+  bytes[line.length] = NEWLINE;
+  return bytes;
+}

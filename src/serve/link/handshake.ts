@@ -1,0 +1,76 @@
+import { isObject } from "../../model/json.ts";
+
+/** The first line on the engine's socket, in both directions; raised when its meaning changes. */
+export const PROTOCOL = 1;
+
+/** What a client of the engine says first. */
+export interface Hello {
+  readonly agentcards: number;
+  readonly version: string;
+  readonly kind: "mcp" | "control";
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether each message is to say which request it belongs to. */
+  readonly tellsRelated?: boolean;
+  /** Whether it carries the requests of many clients. */
+  readonly isCrowd?: boolean;
+  /**
+   * The name of the client's connection: the same in every hello of one `serve`, so that the next engine can tell which
+   * requests it has heard of. Whoever says it sends an `Again` as the line after the hello.
+   */
+  readonly connection?: string;
+}
+
+/**
+ * The second line of a `serve` that named its connection, sent always and once, before any frame of the client, so that
+ * no frame of a client can be taken for it. It lists the ids of requests that an engine before this one was sent and did
+ * not answer; their frames follow as they were. An engine whose welcome does not say `takesAgain` gets no such line.
+ */
+export interface Again {
+  readonly again: readonly (string | number)[];
+}
+
+/** What the engine answers. */
+export interface Welcome {
+  readonly agentcards: number;
+  readonly version: string;
+  readonly pid: number;
+  /** The engine is of another version and idle: it leaves now, so that the caller can start its own. */
+  readonly leaving?: boolean;
+  /** Whether it takes requests again that an engine before it was sent. Older versions do not say so. */
+  readonly takesAgain?: boolean;
+  readonly error?: string;
+}
+
+export function isHello(value: unknown): value is Hello {
+  return isObject(value) && typeof value.agentcards === "number" && typeof value.version === "string" &&
+    (value.kind === "mcp" || value.kind === "control") && typeof value.cwd === "string" && isObject(value.env) &&
+    (value.connection === undefined || typeof value.connection === "string" && CONNECTION.test(value.connection));
+}
+
+const CONNECTION = /^[0-9a-f]{32}$/;
+
+/** A name for a connection that no other one has. */
+export function newConnection(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+}
+
+export function isAgain(value: unknown): value is Again {
+  return isObject(value) && Array.isArray(value.again);
+}
+
+export function isWelcome(value: unknown): value is Welcome {
+  return isObject(value) && typeof value.agentcards === "number" && typeof value.pid === "number";
+}
+
+/** No hello reply within this time means that the engine hangs. */
+export const HELLO_TIMEOUT_MS = 5_000;
+/** The longest line a client may send. */
+export const MAX_CLIENT_FRAME = 16 * 1024 * 1024;
+
+/** The exit code of an engine that found another one at work: its starter connects to that one. */
+export const LOST_THE_RACE = 75;
+/** The exit code of an engine whose home was removed or replaced under it. */
+export const LOST_ITS_HOME = 76;
+/** The exit code of an engine that cannot use its home at all: starting it again would not help. */
+export const HOME_REFUSED = 78;

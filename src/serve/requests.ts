@@ -1,0 +1,249 @@
+import type { Caller, CallResult, Client, Human } from "../model/call.ts";
+import type { Ask } from "../model/question.ts";
+import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { debug } from "../telemetry/log.ts";
+import { shapeOf } from "../telemetry/redact.ts";
+import { textResult } from "../call/answer.ts";
+import { takes } from "../call/human/asking.ts";
+import { fileOf } from "../call/observer.ts";
+import { keyOf, workAgain } from "./repeated_requests.ts";
+import { type Work, workFor } from "./dispatch.ts";
+import { isLoggedAt } from "./log_level.ts";
+import { createParking, type Route, type SealedState } from "../call/human/stateless_client.ts";
+
+import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./encode_response.ts";
+import type { WorkSession } from "../workflow/workflows.ts";
+
+type Message = Record<string, unknown>;
+
+export interface CallsOptions {
+  readonly session: Promise<WorkSession>;
+  /** The name of the client's connection, where there may be a next engine for it. */
+  readonly connection?: string | undefined;
+  /** `related`: the id of the request that a message belongs to. */
+  send(message: Message, related?: unknown): void;
+  /** Writes a response that is JSON already; the id stands at its beginning. */
+  sendRaw(id: unknown, frame: string | Uint8Array): void;
+}
+
+const INTERNAL_ERROR = -32603;
+/** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
+const APART_MS = 3;
+const NOTHING_SEALED: SealedState = { rounds: 0 };
+/** What the one who asked has to mend. */
+const WRONG: ReadonlySet<string> = new Set([
+  "INPUT_INVALID",
+  "STATE_UNKNOWN",
+  "TOOL_DENIED",
+  "TOOL_UNKNOWN",
+  "HUMAN_NEEDED",
+  "NO_HUMAN",
+  "CLIENT_AMBIGUOUS",
+  "CLIENT_UNABLE",
+]);
+
+/** The requests of one client that go to servers: started, cancelled, questioned, answered. */
+export function createCalls({ session, connection, send, sendRaw }: CallsOptions) {
+  const running = new Map<unknown, AbortController>();
+  const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
+  const parking = createParking();
+  /** Requests that an engine before was sent, until it is known what they had begun. */
+  const placing = new Set<Promise<void>>();
+  let capabilities: Message | undefined;
+  let logLevel: string | undefined;
+  let opened: WorkSession | undefined;
+  session.then((open) => opened = open, () => {});
+
+  /** Asks a client that takes requests from us. */
+  function askDirectly(related: unknown, request: { method: string; params: Message }, signal: AbortSignal) {
+    // Never the same twice, in no engine: an answer must not find another question.
+    const id = `agentcards-${crypto.randomUUID()}`;
+    const waiter = Promise.withResolvers<Message>();
+    asked.set(id, waiter);
+    signal.addEventListener("abort", () => {
+      if (!asked.delete(id)) return;
+      send({ method: "notifications/cancelled", params: { requestId: id } }, related);
+      waiter.reject(new AgentCardsError("CANCELLED", "The question was withdrawn"));
+    });
+    // Strict clients throw a message away that has more in it than the protocol knows.
+    send({ id, method: request.method, params: request.params }, related);
+    return waiter.promise;
+  }
+
+  async function run(message: Message, controller: AbortController, isRepeated: boolean): Promise<void> {
+    const { id, method } = message;
+    const began = performance.now();
+    const params = isObject(message.params) ? message.params : {};
+    const meta = isObject(params._meta) ? params._meta : {};
+    const isModern = `${META}protocolVersion` in meta;
+    let work: Work | undefined;
+    let outcome: CallResult;
+    let toldAt = -Infinity;
+    // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
+    const route: Route = { id, token: meta.progressToken, approved: undefined };
+    const placed = Promise.withResolvers<void>();
+    if (isRepeated) placing.add(placed.promise);
+    try {
+      const open = opened ?? await session;
+      // What another engine had parked is lost with that engine, but a run that it had begun is not.
+      const lost = isModern ? parking.originElsewhere(params) : undefined;
+      const { requestState: _state, inputResponses: _answers, ...bare } = params;
+      const given = lost ? bare : params;
+      const call = method === "tools/call" ? given : { method, ...given };
+      const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
+      // Older clients know nothing of states: what stands there is none of ours.
+      const { state, rounds, approved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      route.approved = approved;
+      work = workFor(open, method as string, { ...given, requestState: state }, meta);
+      if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
+      const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
+      // An older client hears of what it has not refused; a stateless server wants to be told so.
+      const level = isModern ? meta[`${META}logLevel`] : logLevel ?? "info";
+      const told: Pick<Client, "progress" | "log" | "logLevel"> = {
+        ...meta.progressToken !== undefined && {
+          progress(progress) {
+            toldAt = performance.now();
+            if (route.token === undefined) return;
+            send({ method: "notifications/progress", params: { ...progress, progressToken: route.token } }, route.id);
+          },
+        },
+        ...typeof level === "string" && {
+          logLevel: level,
+          log: (said) =>
+            isLoggedAt(said.level, level) && send({ method: "notifications/message", params: said }, route.id),
+        },
+      };
+      const start = (ask: Ask) => {
+        const human: Human = takesElicitation(client)
+          ? {
+            kind: "here",
+            ask: only(client!, ask),
+            approvals: "dialogue",
+            approved: route.approved,
+            onApproved: (key) => route.approved = key,
+          }
+          : { kind: "nobody" };
+        const caller: Caller = {
+          signal: controller.signal,
+          client: { owner: open, capabilities: client, takesQuestions: isModern, request: ask, ...told },
+          human,
+          ...origin && { key: () => keyOf(origin, call) },
+          ...traceOf(meta),
+        };
+        return work!.run(open, caller);
+      };
+      outcome = isModern
+        ? await parking.run({ call, origin, rounds, route, controller, start })
+        : await start((request, signal) => askDirectly(id, request, signal));
+    } catch (error) {
+      outcome = failed(error, method as string);
+    }
+    placed.resolve();
+    placing.delete(placed.promise);
+    if (performance.now() - toldAt < APART_MS) await new Promise((resolve) => setTimeout(resolve, APART_MS));
+    running.delete(id);
+    if (controller.signal.aborted) return;
+    const bytes = answer(id, outcome, { isModern, method: method as string });
+    if (work?.label !== undefined) record(work.label, { ms: performance.now() - began, outcome, bytes, input: params });
+  }
+
+  /** What a client hears of something that went wrong: a tool's answer where the agent is to read it. */
+  function failed(error: unknown, method: string): CallResult {
+    const said = describe(error);
+    const text = opened?.privacy?.hide(said, "agentcards") ?? said;
+    const { code, data } = toAgentCardsError(error);
+    // A state that is not ours is its client's mistake, and nothing an agent could mend.
+    if (method === "tools/call" && code !== "STATE_UNKNOWN") return { kind: "result", result: textResult(text, true) };
+    const isWrong = WRONG.has(code);
+    return {
+      kind: "error",
+      code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR,
+      message: text,
+      ...data && { data: opened?.privacy?.hide(data, "agentcards") ?? data },
+    };
+  }
+
+  function answer(
+    id: unknown,
+    outcome: CallResult,
+    { isModern, method }: { isModern: boolean; method: string },
+  ): number {
+    if (outcome.kind === "large") {
+      const frame = spliced(id, outcome.large.json, isModern);
+      sendRaw(id, frame);
+      return outcome.large.bytes;
+    }
+    const [key, value] = outcome.kind === "error"
+      ? ["error", errorOf(outcome, isModern)]
+      : ["result", isModern ? modern(outcome.result, method) : legacy(outcome.result)];
+    const json = JSON.stringify(value);
+    sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${json}}`);
+    return json.length;
+  }
+
+  /** Filed after the answer has gone out, never before. */
+  function record(tool: string, done: { ms: number; outcome: CallResult; bytes: number; input: Message }): void {
+    const { ms, outcome, bytes, input } = done;
+    const ok = outcome.kind === "large" ? !outcome.large.isError : outcome.kind === "result" && !outcome.result.isError;
+    if (opened) opened.shared.record({ ...fileOf(opened, { by: "agent" }), tool, ms, ok, bytes });
+    debug("call", () => ({ tool, ms, ok, input: shapeOf(input.arguments) }));
+  }
+
+  return {
+    setCapabilities(params: unknown) {
+      capabilities = isObject(params) && isObject(params.capabilities) ? params.capabilities : undefined;
+    },
+    setLogLevel(level: string) {
+      logLevel = level;
+    },
+    /** Whether what a server logs is wanted by a client that reads it beside its calls. */
+    isLogged: (level: unknown) => isLoggedAt(level, logLevel),
+    /** `isRepeated`: an engine before was sent it, too. */
+    start(message: Message, isRepeated: boolean) {
+      const controller = new AbortController();
+      running.set(message.id, controller);
+      void run(message, controller, isRepeated);
+    },
+    /** Resolves once it is known of every repeated request what it had begun. */
+    placed: async () => void await Promise.all(placing),
+    /** Whether a cancellation was for a call of ours. */
+    cancel(params: unknown): boolean {
+      const controller = isObject(params) ? running.get(params.requestId) : undefined;
+      controller?.abort({ cancelled: isObject(params) && typeof params.reason === "string" ? params.reason : "" });
+      return controller !== undefined;
+    },
+    /** Whether a client's answer belongs to a question of ours. */
+    takeAnswer(message: Message): boolean {
+      const waiter = asked.get(message.id as string);
+      if (!waiter) return false;
+      asked.delete(message.id as string);
+      if (isObject(message.result)) waiter.resolve(message.result);
+      else waiter.reject(new AgentCardsError("NO_HUMAN", "The client could not put the question to a human"));
+      return true;
+    },
+    abortAll() {
+      for (const controller of running.values()) controller.abort();
+      parking.close();
+    },
+  };
+}
+
+const TRACE = ["traceparent", "tracestate", "baggage"];
+
+function traceOf(meta: Message): { trace?: Message } {
+  const found = TRACE.filter((key) => meta[key] !== undefined).map((key) => [key, meta[key]]);
+  return found.length > 0 ? { trace: Object.fromEntries(found) } : {};
+}
+
+function takesElicitation(capabilities: Message | undefined): boolean {
+  return isObject(capabilities?.elicitation);
+}
+
+/** A client is asked only in the ways it has said it can be asked. */
+function only(client: Message, ask: Ask): Ask {
+  return (request, signal) => {
+    if (takes(request, client)) return ask(request, signal);
+    throw new AgentCardsError("CLIENT_UNABLE", "This client cannot put such a question to a human");
+  };
+}

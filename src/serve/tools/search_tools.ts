@@ -1,0 +1,169 @@
+import { z } from "../../../deps.ts";
+import { declarations } from "../../model/declaration.ts";
+import { signature } from "../../model/signature.ts";
+import { cut, oneLine, sanitise, tokens } from "../../model/text.ts";
+import type { Tool } from "../../model/tool.ts";
+import { textResult } from "../../call/answer.ts";
+import { judge } from "../../policy/rules.ts";
+import { helpFor, ownTools } from "../../call/help.ts";
+import { parseInput } from "../../call/input.ts";
+import type { WorkSession } from "../../workflow/workflows.ts";
+import { findTools, type Found, knownTools, listServers, serverMeant, withheldNote } from "../../call/search.ts";
+import type { GatewayTool } from "./tool.ts";
+
+const INPUT = z.strictObject({
+  query: z.string().max(2_000).optional(),
+  limit: z.number().int().min(1).max(50).optional(),
+  server: z.string().max(64).optional(),
+  detail: z.enum(["signature", "types", "schema"]).optional(),
+});
+
+const BUDGET_TOKENS = 2_000;
+/** One tool is shown whole, within reason. */
+const LINE_LENGTH = 40_000;
+const SHOWN_WEAK = 5;
+const USUAL_LIMIT = 8;
+
+/** Finds tools by what they do. */
+export const searchTools: GatewayTool = {
+  definition: {
+    name: "search_tools",
+    description:
+      'Find tools of the user\'s MCP servers by purpose or name before saying something cannot be done. No query: lists servers; server alone: its tools; query "agentcards:help": guide to workflows, code, handles, pauses.',
+    inputSchema: {
+      type: "object",
+      properties: {
+        query: { type: "string" },
+        limit: { type: "integer" },
+        server: { type: "string" },
+        detail: { type: "string", enum: ["signature", "types", "schema"] },
+      },
+    },
+    annotations: { readOnlyHint: true },
+    _meta: { "anthropic/alwaysLoad": true },
+  },
+  label: "agentcards:search_tools",
+  run: async (session, { input }) => {
+    const { query = "", limit, server, detail = "signature" } = parseInput(INPUT, input);
+    return {
+      kind: "result",
+      result: textResult(await answer(session, { query: query.trim(), limit, server, detail })),
+    };
+  },
+};
+
+interface Search {
+  readonly query: string;
+  readonly limit: number | undefined;
+  readonly server: string | undefined;
+  readonly detail: Detail;
+}
+
+async function answer(session: WorkSession, { query, limit, server, detail }: Search): Promise<string> {
+  const help = server === OWN_SERVER ? ownTools() : helpFor(query);
+  if (help !== undefined) return help;
+  const meant = query === "" ? server : server === undefined ? serverMeant(session, query) : undefined;
+  if (meant !== undefined) return await toolsOf(session, meant, { detail, limit });
+  if (query === "") return await serversText(session);
+  session.observer.asked(query);
+  const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
+  return render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
+}
+
+const OWN_SERVER = "agentcards";
+const ABOUT_LENGTH = 120;
+const SHOWN_NAMES = 8;
+const SHOWN_REST = 200;
+
+/** A line for each server: how many tools it has, and what it says about itself or what its tools are called. */
+async function serversText(session: WorkSession): Promise<string> {
+  const { servers, notes } = await listServers(session);
+  const lines = servers.map(({ server, tools, about }) => {
+    const names = tools.slice(0, SHOWN_NAMES).map(({ name }) => name).join(", ");
+    const more = tools.length > SHOWN_NAMES ? `, and ${tools.length - SHOWN_NAMES} more` : "";
+    return `${server} (${tools.length} ${tools.length === 1 ? "tool" : "tools"}): ${
+      about ? `${oneLine(about, ABOUT_LENGTH)} ` : ""
+    }[${names}${more}]`;
+  });
+  return [
+    ...lines.length > 0 ? lines : ["No servers are configured."],
+    ...notes,
+    'search_tools {"server": NAME} lists the tools of one, {"query": ...} searches all.',
+  ].join("\n");
+}
+
+/** All tools of one server: as many as fit in full, the others by name. */
+async function toolsOf(
+  session: WorkSession,
+  server: string,
+  { detail, limit }: { detail: Detail; limit: number | undefined },
+): Promise<string> {
+  const { tools, notes } = await knownTools(session, server);
+  const { allowed = [], withheld = [] } = Object.groupBy(
+    tools,
+    ({ id }) => judge(session.config.policy, id).kind === "deny" ? "withheld" : "allowed",
+  );
+  const { text, rest } = inFull(allowed, detail, limit);
+  const names = rest.slice(0, SHOWN_REST).map(({ name }) => name).join(", ");
+  const unnamed = rest.length > SHOWN_REST ? ` and ${rest.length - SHOWN_REST} others` : "";
+  return [
+    ...text.length > 0 ? text : [`${server} has no tools.`],
+    ...rest.length > 0 ? [`(${rest.length} more of ${server}, by name: ${names}${unnamed}; a query finds them)`] : [],
+    ...withheldNote(session, withheld),
+    ...notes,
+  ].join("\n");
+}
+
+type Detail = NonNullable<z.infer<typeof INPUT>["detail"]>;
+
+const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
+  signature,
+  types: (tool) => declarations([tool]),
+  schema: schemaText,
+};
+
+/** As many tools as the budget holds, one at least; the others are left for whoever asks. */
+function inFull(tools: readonly Tool[], detail: Detail, limit = Infinity): { text: string[]; rest: readonly Tool[] } {
+  const shown: string[] = [];
+  let spent = 0;
+  for (const tool of tools) {
+    const line = cut(RENDER[detail](tool), LINE_LENGTH);
+    spent += tokens(line);
+    if (shown.length > 0 && (spent > BUDGET_TOKENS || shown.length >= limit)) break;
+    shown.push(line);
+  }
+  // One declaration for each server, so that the text as a whole can be used.
+  const isDeclared = detail === "types" && shown.length > 0 && shown.every((line) => line.length < LINE_LENGTH);
+  return {
+    text: isDeclared ? [declarations(tools.slice(0, shown.length))] : shown,
+    rest: tools.slice(shown.length),
+  };
+}
+
+interface Rendering {
+  readonly detail: Detail;
+  readonly shownWeak: number;
+}
+
+function render({ tools, weak, notes }: Found, { detail, shownWeak }: Rendering): string {
+  const isWeak = tools.length === 0 && weak.length > 0;
+  const hits = isWeak ? weak.slice(0, shownWeak) : tools;
+  const left = isWeak ? weak.length - hits.length : 0;
+  const { text, rest } = inFull(hits.map(({ tool }) => tool), detail);
+  return [
+    ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
+    ...text,
+    ...rest.length > 0 ? [`(${rest.length} more did not fit; ask with a smaller limit or a narrower query)`] : [],
+    ...left > 0 ? [`(${left} weaker matches are not shown; "limit": ${weak.length} shows them)`] : [],
+    ...notes,
+  ].join("\n");
+}
+
+const WEAK =
+  "No tool fits well. These weak matches come nearest; other words, or the name of a service, may find more:";
+const NOTHING = "No tool was found. search_tools without a query lists the servers.";
+
+function schemaText(tool: Tool): string {
+  const { id, description, inputSchema, outputSchema } = tool;
+  return sanitise(JSON.stringify({ tool: id, description, inputSchema, ...outputSchema && { outputSchema } }));
+}

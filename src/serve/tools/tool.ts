@@ -1,0 +1,19 @@
+import type { Caller, CallResult } from "../../model/call.ts";
+import type { JsonObject } from "../../model/json.ts";
+
+import type { WorkSession } from "../../workflow/workflows.ts";
+
+/** What arrived with a `tools/call` for one of our tools. */
+export interface GatewayCall {
+  readonly input: Record<string, unknown>;
+  readonly meta?: Record<string, unknown>;
+  readonly retry?: Record<string, unknown>;
+}
+
+/** One of the few tools that an agent sees. */
+export interface GatewayTool {
+  readonly definition: JsonObject & { name: string; description: string; inputSchema: JsonObject };
+  /** The name under which its use is filed; none where it only makes a call that is filed by itself. */
+  readonly label?: string;
+  run(session: WorkSession, call: GatewayCall, caller: Caller): Promise<CallResult>;
+}

@@ -1,0 +1,172 @@
+import type { Database } from "../db/database.ts";
+import { type Experience, openExperience } from "../graphrag/experience.ts";
+import { callName } from "../graphrag/foresight.ts";
+import { isPlainKey, leavesOf, type Remembered } from "../graphrag/recipe.ts";
+import { createLearningStore } from "../graphrag/store.ts";
+import { messageOf } from "../model/errors.ts";
+import { canonicalJson, isObject, type JsonObject } from "../model/json.ts";
+import { OWN_SERVER, WORKFLOW_SERVER } from "../model/tool.ts";
+import { terms } from "../model/words.ts";
+import { log } from "../telemetry/log.ts";
+import type { Redactor } from "../telemetry/redact.ts";
+import { valueOf } from "../call/answer.ts";
+import type { EndedCall, Observer } from "../call/observer.ts";
+import type { Session } from "../call/session.ts";
+
+/** What an engine learns from everything that goes through it. */
+export interface Learning {
+  watch(session: Session): Observer;
+  /** Takes notice of a run that came to its end: which of its tasks fed which. */
+  ran(session: Session, tasks: readonly RanTask[]): void;
+  /** Everything that was learned where a session is. */
+  experienceOf(session: Session): Promise<Experience>;
+  /** What was kept under a name. */
+  state(name: string): Promise<unknown>;
+  keep(name: string, value: unknown): Promise<void>;
+  flush(): Promise<void>;
+}
+
+/** A task of a run, with where its arguments came from. */
+export interface RanTask {
+  readonly tool: string;
+  readonly ok: boolean;
+  readonly after: readonly string[];
+  readonly flows: readonly { readonly from: string; readonly path: string; readonly to: string }[];
+}
+
+export interface LearningOptions {
+  readonly database: Promise<Database | undefined>;
+  readonly redactor: Redactor;
+}
+
+/** Calls are looked at together when the answers have gone out, so that learning is on nobody's way. */
+const LATER_MS = 15;
+const MOST_AT_ONCE = 50;
+/** After so long a rest, or so many calls, what comes next belongs to something else. */
+const REST_MS = 15 * 60_000;
+const LONGEST_TRAIL = 200;
+/** So many calls are remembered with what they were given and gave. */
+const REMEMBERED = 8;
+/** What is longer is not looked at: a call like it will not come again. */
+const LONGEST_ARGUMENTS = 20_000;
+const LONGEST_REQUEST = 2_000;
+/** Arguments that are called so are nobody's to remember. */
+const SECRET =
+  /passw(or)?d|secret|token|api.?key|authori[sz]ation|credential|private.?key|cookie|session.?id|\bpin\b|otp/i;
+
+interface Trail {
+  request: Set<string>;
+  steps: Remembered[];
+  at: number;
+}
+
+export function createLearning({ database, redactor }: LearningOptions): Learning {
+  const store = createLearningStore(database);
+  const scopes = new Map<string, Promise<Experience>>();
+  let states: Promise<Record<string, unknown>> | undefined;
+
+  const experienceOf = (session: Session): Promise<Experience> =>
+    scopes.getOrInsertComputed(scopeOf(session), () => {
+      const opening = openExperience(store, scopeOf(session));
+      // Whoever asks next tries again.
+      opening.catch(() => scopes.delete(scopeOf(session)));
+      return opening;
+    });
+
+  const readStates = () => {
+    const reading = states ??= store.states();
+    // Whoever asks next tries again.
+    reading.catch(() => states = undefined);
+    return reading;
+  };
+
+  function watch(session: Session): Observer {
+    const trail: Trail = { request: new Set(), steps: [], at: 0 };
+    let waiting: EndedCall[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isClosed = false;
+    const soon = (work: Promise<unknown>) =>
+      work.catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+    void soon(experienceOf(session));
+
+    async function learn(): Promise<void> {
+      timer = undefined;
+      const noticed = waiting;
+      waiting = [];
+      const experience = await experienceOf(session);
+      for (const ended of noticed) {
+        const step = stepOf(ended, redactor);
+        if (!step) continue;
+        if (performance.now() - trail.at > REST_MS || trail.steps.length >= LONGEST_TRAIL) {
+          [trail.steps, trail.request] = [[], new Set()];
+        }
+        trail.at = performance.now();
+        const { ok } = ended;
+        experience.learn(trail, step, { ok, acts: ended.call.effect !== "read" });
+        if (!ok) continue;
+        trail.steps.push(step);
+        const old = trail.steps.length - REMEMBERED - 1;
+        if (old >= 0) trail.steps[old] = { tool: trail.steps[old]!.tool, call: trail.steps[old]!.call, arguments: {} };
+      }
+    }
+
+    return {
+      ended(ended) {
+        if (isClosed || !isLearnedFrom(ended) || waiting.length >= MOST_AT_ONCE) return;
+        waiting.push(ended);
+        timer ??= setTimeout(() => void soon(learn()), LATER_MS);
+      },
+      asked(request) {
+        const said = redactor.redact(request.slice(0, LONGEST_REQUEST));
+        trail.request = new Set(terms(session.privacy?.hide(said, "agentcards") ?? said));
+      },
+      close() {
+        isClosed = true;
+        clearTimeout(timer);
+        if (waiting.length > 0) void soon(learn());
+      },
+    };
+  }
+
+  return {
+    watch,
+    experienceOf,
+    ran(session, tasks) {
+      experienceOf(session).then((experience) => {
+        for (const { tool, ok, after, flows } of tasks) {
+          for (const source of after) experience.follow(source, tool, { ok });
+          for (const { from, path, to } of flows) experience.follow(from, tool, { ok, path: `${path} → ${to}` });
+        }
+      }).catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+    },
+    state: async (name) => (await readStates())[name],
+    async keep(name, value) {
+      (await readStates())[name] = value;
+      store.state(name, value);
+    },
+    flush: () => store.flush(),
+  };
+}
+
+/** What is learned belongs to the user, or to a project whose own servers it may be about; hidden values stay apart. */
+function scopeOf({ loaded, config }: Session): string {
+  const project = loaded.project?.trusted ? loaded.project.path : "";
+  return config.policy.pii === "tokenize" ? `${project} hidden` : project;
+}
+
+/** Calls of tools by an agent or a person, one after the other; those of runs and code come after nothing in particular. */
+function isLearnedFrom({ call: { method, origin, address: { server } } }: EndedCall): boolean {
+  return method === "tools/call" && origin.by !== "code" && origin.run === undefined && server !== OWN_SERVER &&
+    server !== WORKFLOW_SERVER;
+}
+
+/** A call as it is remembered; not one that carries a secret, or that nobody could keep. */
+function stepOf({ tool, call, result }: EndedCall, redactor: Redactor): Remembered | undefined {
+  const args = isObject(call.params.arguments) ? call.params.arguments as JsonObject : {};
+  const text = canonicalJson(args);
+  const names = Object.keys(args);
+  if (text.length > LONGEST_ARGUMENTS || names.some((name) => !isPlainKey(name) || SECRET.test(name))) return undefined;
+  if (redactor.redact(text) !== text || !text.isWellFormed()) return undefined;
+  const leaves = result?.kind === "result" ? leavesOf(valueOf(result.result)) : [];
+  return { tool, call: callName(tool, args) ?? "", arguments: args, leaves };
+}

@@ -1,0 +1,206 @@
+import { isOver, type Pending, type WaitingCall } from "../dag/event.ts";
+import { endsOf } from "../dag/pending.ts";
+import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
+import { messageOf } from "../model/errors.ts";
+import { type Json, type JsonObject, sha256 } from "../model/json.ts";
+import { cut, oneLine, tokens } from "../model/text.ts";
+import { howToRead, outlined } from "../call/answer.ts";
+import { besideResults, withBeside } from "./attachments.ts";
+import type { Session } from "../call/session.ts";
+import type { RunView } from "./live.ts";
+import { splitToolId } from "../model/tool.ts";
+
+const SHOWN_TASKS = 100;
+const SHOWN_CALLS = 10;
+const SHOWN_STATE = 8_000;
+const SHOWN_ARGUMENTS = 3_000;
+const SHOWN_OF_A_HANDLE = 200;
+
+const REPAIR =
+  "What succeeded is kept. resume_workflow goes on from it: retry {tasks?: [ids]}, replace {tasks}, inject {tasks}.";
+
+/** What comes back of a run: the results at its ends in full, everything else as a line. */
+export async function workflowAnswer(view: RunView, session: Session): Promise<JsonObject> {
+  const beside = await besideResults(wantedOf(view.state), session);
+  const answer = { ...await answerOf(view, session), ...beside.media.length > 0 && { media: beside.media } };
+  // A run may be older than the rule.
+  return withBeside(session.privacy?.hide(answer, "agentcards") ?? answer, beside);
+}
+
+async function answerOf({ id, state }: RunView, session: Session): Promise<JsonObject> {
+  const all = [...state.tasks.values()];
+  const wanted = wantedOf(state).filter((task) => task.status === "success");
+  const results = await resultsOf({ id, state }, wanted, session);
+  const bytes = all.reduce((sum, task) => sum + task.bytes, 0);
+  const shown = all.length <= SHOWN_TASKS
+    ? all
+    : all.toSorted((a, b) => Number(a.status === "success") - Number(b.status === "success")).slice(0, SHOWN_TASKS);
+  const errorLength = Math.max(80, Math.floor(10_000 / Math.max(20, shown.length)));
+  return {
+    status: state.status,
+    workflow_id: id,
+    results,
+    tasks: shown.map((task) => lineOf(task, errorLength)),
+    ...all.length > shown.length && { tasks_omitted: all.length - shown.length },
+    ...Object.keys(state.workflow.context).length > 0 && { state: await stateOf({ id, state }, session) },
+    ...state.pending && { pending: pendingText(id, state.pending) },
+    ...state.error !== undefined && { error: state.error },
+    ...isOver(state) && state.status !== "completed" && { next: REPAIR },
+    stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
+  };
+}
+
+async function stateOf({ id, state }: RunView, session: Session): Promise<Json> {
+  const { context } = state.workflow;
+  return JSON.stringify(context).length <= SHOWN_STATE
+    ? context
+    : await putAside(`${id} ${state.seq} state`, context, session);
+}
+
+/** The tasks whose results were asked for, or those that nothing comes after; at a pause, what the next tasks go by. */
+function wantedOf(state: RunState): TaskState[] {
+  if (state.options.return) return state.options.return.flatMap((id) => state.tasks.get(id) ?? []);
+  if (state.status !== "paused") return endsOf(state);
+  const waiting = state.plan.filter(({ id }) => state.tasks.get(id)?.status === "waiting");
+  const needed = new Set(waiting.flatMap(({ depends_on }) => depends_on));
+  const ends = new Set(endsOf(state));
+  return [...state.tasks.values()].filter((task) => ends.has(task) || needed.has(task.id));
+}
+
+/**
+ * Values within what an agent can read, the small ones first. What does not fit is put aside: a few each under a handle of
+ * its own, many all together under one.
+ */
+async function resultsOf({ id, state }: RunView, wanted: readonly TaskState[], session: Session): Promise<JsonObject> {
+  let room = session.config.limits.answer_tokens * 4;
+  const inline = new Map<string, Json>();
+  const large: TaskState[] = [];
+  for (const task of wanted.toSorted((a, b) => a.bytes - b.bytes)) {
+    const { output, bytes } = task;
+    const size = output?.kind === "value" ? bytes : SHOWN_OF_A_HANDLE * 3;
+    if (output?.kind === "value" && size <= room) inline.set(task.id, output.value);
+    else if (output) large.push(task);
+    room -= output?.kind === "value" && size > room ? 0 : size;
+  }
+  const isFew = large.length <= SHOWN_CALLS;
+  const handles = new Map<string, Json>();
+  if (isFew) {
+    for (const task of large) handles.set(task.id, await handleFor(`${id} ${task.id} ${task.attempt}`, task, session));
+  }
+  const results = Object.fromEntries(wanted.flatMap((task) => {
+    // A value of null is a result too.
+    const value = inline.has(task.id) ? inline.get(task.id) : handles.get(task.id);
+    return value === undefined ? [] : [[task.id, value]];
+  }));
+  if (isFew) return results;
+  const rest = Object.fromEntries(
+    large.map((task) => [task.id, task.output!.kind === "value" ? task.output!.value : task.output!]),
+  );
+  const stored = await putAside(`${id} ${state.seq}`, rest as unknown as JsonObject, session);
+  return {
+    ...results,
+    [`${large.length} more`]: { ...stored, ids: cut(large.map((task) => task.id).join(", "), 400) },
+  };
+}
+
+async function handleFor(name: string, { output, bytes }: TaskState, session: Session): Promise<Json> {
+  if (output?.kind !== "stored") return await putAside(name, output?.value ?? null, session);
+  const { handle, steps, shape, preview } = output;
+  const path = steps.length > 0 ? steps.join(".") : undefined;
+  return {
+    handle,
+    ...path !== undefined && { path },
+    bytes,
+    ...shortened({ shape, preview }),
+    read: howToRead(handle, path),
+  };
+}
+
+/** Puts a value aside under a handle that is always the same for it: asking twice makes no second file. */
+async function putAside(name: string, value: Json, session: Session): Promise<JsonObject> {
+  const handle = `r_${(await sha256(name)).slice(0, 16)}`;
+  const { json, shape, preview } = outlined(value);
+  const shown = { bytes: json.length, ...shortened({ shape, preview }) };
+  try {
+    await session.shared.results.write({ handle, tool: "workflow", json });
+    return { handle, ...shown, read: howToRead(handle) };
+  } catch (error) {
+    // What came of a run is told, whatever becomes of its results.
+    return { ...shown, note: `It could not be stored: ${messageOf(error)}` };
+  }
+}
+
+const shortened = ({ shape, preview }: { shape: string; preview: string }) => ({
+  shape: cut(shape, SHOWN_OF_A_HANDLE),
+  preview: cut(preview, SHOWN_OF_A_HANDLE),
+});
+
+function lineOf({ id, status, ms, bytes, error, note }: TaskState, errorLength: number): JsonObject {
+  const line = {
+    id,
+    status,
+    ms: Math.round(ms),
+    bytes,
+    error: error === undefined ? null : oneLine(error, errorLength),
+  };
+  return note === undefined ? line : { ...line, note };
+}
+
+/** What the run waits for, in the words of the tools that can decide it. */
+export function pendingText(id: string, { reason, for: whom, why, calls, choices }: Pending): JsonObject {
+  const [first, ...others] = calls;
+  const also = others.slice(0, SHOWN_CALLS).map((call) => ({ task: call.task, ...callText(call, 300) }));
+  return {
+    reason,
+    for: whom,
+    why,
+    ...first && { task: first.task, ...callText(first, SHOWN_ARGUMENTS) },
+    ...also.length > 0 && { also },
+    ...others.length > also.length && { more: others.length - also.length },
+    choices: [...choices],
+    ...reason === "approval" && { how: `a human decides: agentcards approve ${id}, or reject` },
+    ...reason === "question" && {
+      how: `a human answers it: agentcards runs resume ${id} at a terminal, or continue from a client that can ask`,
+    },
+  };
+}
+
+function callText({ tool, arguments: given, code }: WaitingCall, length: number): JsonObject {
+  if (tool !== undefined) {
+    const json = JSON.stringify(given ?? {});
+    return { call: { tool, arguments: json.length > length ? cut(json, length) : given ?? {} } };
+  }
+  return code === undefined ? {} : { call: { code: cut(code, length) } };
+}
+
+export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequential_ms", number>>;
+
+/** How long it took, how long its longest path took, and how long it would have taken one by one. */
+export function statsOf(state: RunState): RunStats {
+  const { plan, tasks } = state;
+  const finish = new Map<string, number>();
+  const starts = new Map<string, number>();
+  let longest = 0;
+  let sum = 0;
+  for (const task of plan) {
+    const { id, depends_on } = task;
+    const { ms = 0, startMs = 0, starts: inCode = {} } = tasks.get(id) ?? {};
+    // Tasks that wait for one server to start wait at the same time; one by one, the first alone would.
+    const waits = task.type === "tool" ? { [splitToolId(task.tool).server ?? ""]: startMs } : inCode;
+    for (const [server, waited] of Object.entries(waits)) {
+      starts.set(server, Math.max(starts.get(server) ?? 0, waited));
+      sum -= waited;
+    }
+    const end = ms + depends_on.reduce((most, need) => Math.max(most, finish.get(need) ?? 0), 0);
+    finish.set(id, end);
+    longest = Math.max(longest, end);
+    sum += ms;
+  }
+  for (const startMs of starts.values()) sum += startMs;
+  return {
+    wall_ms: Math.round(ranMs(state, Date.now())),
+    critical_path_ms: Math.round(longest),
+    // A server that was started more than once is counted once above, and each time in a path.
+    sequential_ms: Math.round(Math.max(sum, longest)),
+  };
+}

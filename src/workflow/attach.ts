@@ -1,0 +1,41 @@
+import type { RunState } from "../dag/run_state.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { within } from "../model/time.ts";
+import type { Caller } from "../model/call.ts";
+
+/** How long a request that was sent again waits for a journal that cannot be read yet, and how often it looks. */
+const PATIENCE_MS = 60_000;
+const LOOK_EVERY_MS = 250;
+
+/** Reads from the journal as soon as that can be read; whoever has waited for too long is told not to run it again. */
+export async function onceReadable<T>(
+  read: () => Promise<T>,
+  signal: AbortSignal,
+  patienceMs = PATIENCE_MS,
+): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await within(read(), Math.max(0, deadline - performance.now()), "it takes too long");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (performance.now() + LOOK_EVERY_MS >= deadline) throw notKnownYet(error);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  }
+}
+
+/** True if a run waits for an approval that the caller can put to a human. */
+export function isAskable({ status, pending }: RunState, { human }: Caller): boolean {
+  return status === "paused" && pending?.reason === "approval" && human.kind === "here" &&
+    human.approvals !== "elsewhere";
+}
+
+function notKnownYet(cause: unknown): AgentCardsError {
+  const message = "AgentCards' engine went away during this call, and what it began is not known yet";
+  return new AgentCardsError("DB_UNUSABLE", `${message}: the journal cannot be read (${messageOf(cause)})`, {
+    cause,
+    hint:
+      'Do not run it again: what had begun goes on once the journal can be read. Ask resume_workflow {"action": "status"} in a while.',
+  });
+}

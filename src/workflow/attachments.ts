@@ -1,0 +1,104 @@
+import { type ToolResult } from "../model/call.ts";
+import type { TaskState } from "../dag/run_state.ts";
+import type { Task } from "../dag/task.ts";
+import { messageOf } from "../model/errors.ts";
+import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import type { Beside } from "../model/tool.ts";
+import { log } from "../telemetry/log.ts";
+import { textResult } from "../call/answer.ts";
+import { MEANT } from "../call/call_tool.ts";
+import type { Session } from "../call/session.ts";
+
+/** What goes back with a run's answer that JSON in a text cannot hold. */
+export interface BesideResults {
+  readonly content: readonly Json[];
+  readonly meta: Readonly<Record<string, JsonObject>>;
+  /** Which block of the answer is whose. */
+  readonly media: Json[];
+}
+
+/** More than this of pictures and the like stays where it lies. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/** Content and meta data of the results that were asked for. */
+export async function besideResults(wanted: readonly TaskState[], session: Session): Promise<BesideResults> {
+  const content: Json[] = [];
+  const meta: Record<string, JsonObject> = {};
+  const media: Json[] = [];
+  let room = MOST_CHARACTERS;
+  const fits = (value: Json) => {
+    const left = room - JSON.stringify(value).length;
+    if (left >= 0) room = left;
+    return left >= 0;
+  };
+  for (const { id, status, output } of wanted) {
+    if (status !== "success" || !output?.beside) continue;
+    const beside = await loaded(output.beside, session);
+    const where: JsonObject = "handle" in output.beside ? { handle: output.beside.handle } : {};
+    if (beside.meta) {
+      if (fits(beside.meta)) meta[id] = beside.meta;
+      else media.push({ task: id, type: "_meta", ...where });
+    }
+    for (const block of beside.content ?? []) {
+      const { type = null, mimeType } = isObject(block) ? block as JsonObject : {};
+      const about = { task: id, type, ...mimeType !== undefined && { mimeType } };
+      if (!fits(block)) media.push({ ...about, ...where });
+      else {
+        content.push(block);
+        // The first block of the answer is the text.
+        media.push({ ...about, block: content.length });
+      }
+    }
+  }
+  return { content, meta, media };
+}
+
+async function loaded(beside: Beside | { readonly handle: string }, session: Session): Promise<Beside> {
+  if (!("handle" in beside)) return session.privacy?.hide(beside, "agentcards") ?? beside;
+  try {
+    const { results, large } = session.shared;
+    const places = [{ steps: [], named: beside.handle }];
+    const [value] = await results.read(beside.handle, (path) => large.readValues(path, places)) as [Beside];
+    return session.privacy?.hide(value, "agentcards") ?? value;
+  } catch (error) {
+    log("debug", "content of a task is gone", { reason: messageOf(error) });
+    return {};
+  }
+}
+
+/** What a run's answer carries beside itself; a symbol, so that it is in no JSON. */
+const BESIDE = Symbol("beside");
+
+export function withBeside(answer: JsonObject, beside: BesideResults): JsonObject {
+  return Object.assign(answer, { [BESIDE]: beside });
+}
+
+/** The tools that a run's bare names meant; a symbol, for the same reason. */
+const TOOLS = Symbol("tools");
+
+/** A run's answer that says which tools the bare names among its tasks meant. */
+export function withMeantTools(answer: JsonObject, given: unknown, plan: readonly Task[]): JsonObject {
+  const ids = new Map(plan.map((task) => [task.id, task.type === "tool" ? task.tool : ""]));
+  const meant = (Array.isArray(given) ? given : []).flatMap((task) => {
+    const { id, tool } = isObject(task) ? task : {};
+    const found = typeof id === "string" && typeof tool === "string" && !tool.includes(":") ? ids.get(id) : undefined;
+    return found ? [[tool as string, found]] : [];
+  });
+  return meant.length === 0 ? answer : Object.assign(answer, { [TOOLS]: Object.fromEntries(meant) });
+}
+
+/** A run's answer as a tool's result: its JSON, then what its tasks gave besides. */
+export function resultOfRun(answer: JsonObject, isError = false): ToolResult {
+  const { content = [], meta = {} } = (answer as { [BESIDE]?: BesideResults })[BESIDE] ?? {};
+  const { content: [text] } = textResult(JSON.stringify(answer)) as { content: Json[] };
+  const meant = (answer as { [TOOLS]?: JsonObject })[TOOLS];
+  const about = {
+    ...Object.keys(meta).length > 0 && { "agentcards/results": meta },
+    ...meant && { [MEANT]: meant },
+  };
+  return {
+    content: [text, ...content],
+    ...isError && { isError: true },
+    ...Object.keys(about).length > 0 && { _meta: about },
+  };
+}

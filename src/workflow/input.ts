@@ -1,0 +1,151 @@
+import { z } from "../../deps.ts";
+import type { RunOptions } from "../dag/event.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { isObject, type Json } from "../model/json.ts";
+import { parseInput } from "../call/input.ts";
+import type { Request } from "./decisions.ts";
+
+const ids = z.array(z.string().max(64)).max(10_000);
+const RUN = z.strictObject({
+  tasks: z.array(z.unknown()).optional(),
+  intent: z.string().min(1).max(4_000).optional(),
+  options: z.strictObject({
+    pause: z.enum(["never", "layer", "effects"]).optional(),
+    pause_after: ids.optional(),
+    return: ids.optional(),
+    timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
+    concurrency: z.number().int().min(1).max(10_000).optional(),
+  }).optional(),
+});
+
+/** What can be done with a run. */
+export const ACTIONS = [
+  "status",
+  "continue",
+  "abort",
+  "approve",
+  "reject",
+  "inject",
+  "retry",
+  "replace",
+  "remove",
+  "replan",
+  "resolve",
+] as const;
+
+const RESUME = z.strictObject({
+  workflow_id: z.string().min(1).max(64).optional(),
+  action: z.enum(ACTIONS),
+  tasks: z.array(z.unknown()).optional(),
+  ids: ids.optional(),
+  requirement: z.string().max(4_000).optional(),
+  task: z.string().max(64).optional(),
+  outcome: z.enum(["done", "retry", "skip"]).optional(),
+  value: z.unknown().optional(),
+});
+
+/** What was sent to be run: tasks, or what is wanted in words. */
+export type RunRequest =
+  | { readonly tasks: unknown[]; readonly options: RunOptions }
+  | { readonly intent: string; readonly options: RunOptions };
+
+/** Checks what was sent to be run, or to be planned. */
+export function parseRunOrIntent(input: unknown): RunRequest {
+  const { tasks, intent, options = {} } = parseInput(RUN, input);
+  if (tasks !== undefined && intent !== undefined) {
+    throw new AgentCardsError("INPUT_INVALID", "tasks and intent are both there; send one of them");
+  }
+  if (tasks !== undefined) return { tasks, options: options as RunOptions };
+  if (intent !== undefined) return { intent, options: options as RunOptions };
+  throw new AgentCardsError("INPUT_INVALID", "tasks is missing: send tasks, or intent to have them planned");
+}
+
+/** Checks tasks that were sent to be run. */
+export function parseRun(input: unknown): { tasks: unknown[]; options: RunOptions } {
+  const request = parseRunOrIntent(input);
+  if ("tasks" in request) return request;
+  throw new AgentCardsError("INPUT_INVALID", "tasks is missing");
+}
+
+/** Checks a decision about a run that is no plan for more. */
+export function parseResume(input: unknown): Request {
+  const request = parseResumeOrReplan(input);
+  if (!request) throw new AgentCardsError("INPUT_INVALID", "workflow_id is missing");
+  if (request.action !== "replan") return request;
+  throw new AgentCardsError("INPUT_INVALID", "replan is for agents", { hint: "Add tasks with inject." });
+}
+
+/** Checks a decision about a run; none where an agent asks which runs there are. */
+export function parseResumeOrReplan(input: unknown): Request | Replan | undefined {
+  if (isObject(input) && "id" in input && !("workflow_id" in input)) {
+    throw new AgentCardsError("INPUT_INVALID", "id is not known; did you mean workflow_id?");
+  }
+  const { requirement, action, value, workflow_id, ...given } = parseInput(RESUME, input);
+  if (workflow_id === undefined) {
+    if (action === "status") return undefined;
+    throw new AgentCardsError("INPUT_INVALID", `workflow_id is missing: which run is it to ${action}?`, {
+      hint: 'resume_workflow {"action": "status"} lists the runs of this session.',
+    });
+  }
+  const rest = { ...given, workflow_id };
+  requireFitting(action, input);
+  if (action === "replan") {
+    if (!requirement) {
+      throw new AgentCardsError("INPUT_INVALID", "requirement is missing: replan needs to know what else is wanted");
+    }
+    return { workflow_id: rest.workflow_id, action, requirement };
+  }
+  if ((action === "inject" || action === "replace") && !rest.tasks?.length) {
+    const what = action === "inject" ? "the tasks to add" : "the tasks as they are to be, under their ids";
+    throw new AgentCardsError("INPUT_INVALID", `tasks is missing: ${action} needs ${what}`);
+  }
+  if (action === "retry" || action === "remove") {
+    const named = idsIn(rest);
+    if (action === "remove" && named.length === 0) {
+      throw new AgentCardsError("INPUT_INVALID", "ids is missing: remove needs the ids of the tasks to take out");
+    }
+    return { workflow_id, action, ids: named };
+  }
+  return { ...rest, action, ...value !== undefined && { value: value as Json } };
+}
+
+/** The fields that go with each action. */
+const FIELDS: Readonly<Record<typeof ACTIONS[number], readonly string[]>> = {
+  status: [],
+  continue: [],
+  abort: [],
+  approve: [],
+  reject: [],
+  inject: ["tasks"],
+  replace: ["tasks"],
+  retry: ["tasks", "ids", "task"],
+  remove: ["ids", "tasks", "task"],
+  replan: ["requirement"],
+  resolve: ["task", "outcome", "value"],
+};
+
+/** A field that an action does not take means something else than what would be done. */
+function requireFitting(action: typeof ACTIONS[number], input: unknown): void {
+  const given = Object.keys(isObject(input) ? input : {}).filter((key) => key !== "workflow_id" && key !== "action");
+  const wrong = given.filter((key) => !FIELDS[action].includes(key));
+  if (wrong.length === 0) return;
+  const takes = FIELDS[action].length > 0 ? `takes ${FIELDS[action].join(", ")}` : "takes nothing but workflow_id";
+  throw new AgentCardsError("INPUT_INVALID", `${wrong.join(", ")} does not go with ${action}, which ${takes}`);
+}
+
+/** The tasks that are meant, by whichever field they were named. */
+function idsIn(
+  { tasks, ids, task }: { tasks?: unknown[] | undefined; ids?: string[] | undefined; task?: string | undefined },
+) {
+  const named = [...tasks ?? [], ...ids ?? [], ...task === undefined ? [] : [task]];
+  const wrong = named.find((id) => typeof id !== "string");
+  if (wrong !== undefined) throw new AgentCardsError("INPUT_INVALID", 'tasks must be the ids of tasks, such as ["a"]');
+  return [...new Set(named as string[])];
+}
+
+/** What else is wanted of a run, in words. */
+export interface Replan {
+  readonly workflow_id: string;
+  readonly action: "replan";
+  readonly requirement: string;
+}

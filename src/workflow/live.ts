@@ -1,0 +1,292 @@
+import type { Journal, Writer } from "../dag/journal.ts";
+import { type DecidedBy, isOver, type RunEvent } from "../dag/event.ts";
+import { startRun } from "../dag/run.ts";
+import type { Run } from "../dag/run_port.ts";
+import type { Fold } from "../dag/state.ts";
+import type { RunState } from "../dag/run_state.ts";
+import type { Plan } from "../dag/task.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
+import { log } from "../telemetry/log.ts";
+import type { Caller } from "../model/call.ts";
+import type { Session } from "../call/session.ts";
+import { codePort, type CodeServices } from "./code.ts";
+import { createPorts, type PortOptions } from "./task_ports.ts";
+import { progressTo, type Teller } from "./progress.ts";
+import type { ToolBook } from "../call/plan_tasks.ts";
+
+/** A run as it stands. */
+export interface RunView {
+  readonly id: string;
+  readonly state: RunState;
+}
+
+/** Who decides, and who waits for what comes of it. */
+export interface Decider {
+  readonly session: Session;
+  readonly caller: Caller;
+  readonly by: DecidedBy;
+  /** Sees the run and every event of it, where progress in words is not enough. */
+  readonly onStart?: (view: RunView) => void;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/** A run that is running in this engine. */
+export interface LiveRun extends RunView {
+  readonly session: Session;
+  readonly run: Run;
+  readonly book: ToolBook;
+  readonly writer: Writer;
+  /** Resolves once the run is in the journal, so that its id means something. */
+  readonly written: Promise<void>;
+  /** Resolves when it ends or pauses. */
+  readonly settled: Promise<RunView>;
+  /** The run that takes its place, where it only rests to have its tasks changed. */
+  readonly handOver: HandOver;
+  /** The run when it has ended or paused; who asks again waits for the same. */
+  watch(decider: Decider): Promise<RunView>;
+}
+
+export interface HandOver extends PromiseWithResolvers<LiveRun | undefined> {
+  isDue: boolean;
+}
+
+export interface Launch {
+  readonly session: Session;
+  readonly fold: Fold;
+  readonly plan: Plan;
+  readonly writer: Writer;
+  readonly book: ToolBook;
+  readonly written: Promise<void>;
+}
+
+const SNAPSHOT_EVERY_ROWS = 500;
+/** Above this, writing what is known again would cost more than reading it once. */
+const LARGEST_SNAPSHOT = 4_000_000;
+/** So many runs of a session are listed to its agent. */
+const REMEMBERED_RUNS = 50;
+const PRUNE_EVERY_MS = 3_600_000;
+/** The same by number: runs may come quickly. */
+const PRUNE_EVERY_RUNS = 200;
+/** How long a stopping engine waits for calls that act on the world. */
+const LEAVE_MS = 3_000;
+
+export interface LiveRunsOptions {
+  readonly journal: Journal;
+  readonly code: CodeServices;
+  /** Told of a run that is over. */
+  onEnd(state: RunState, session: Session): void;
+  /** Told of a run that broke off because its journal could not be written. */
+  onBroken(id: string, session: Session): void;
+}
+
+/** The runs that are running, each in the session that carries it. */
+export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptions) {
+  const lives = new Map<string, LiveRun>();
+  const started = new WeakMap<Session, Set<string>>();
+  const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
+  let prunedAt = -Infinity;
+  let endedRuns = 0;
+  let isClosing = false;
+
+  /** A run that was refused must not be in the journal: the next engine would run it. */
+  function requireOpen(): void {
+    if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down; send it again in a moment");
+  }
+
+  function launch(id: string, { session, fold, plan, writer, book, written }: Launch): LiveRun {
+    requireOpen();
+    const watchers = new Set<Caller>();
+    const listeners = new Set<Teller>();
+    const waiting = new Map<Decider, Promise<RunView>>();
+    const { concurrency, server_concurrency } = session.config.limits;
+    const onProgress: PortOptions["onProgress"] = (task, said) => {
+      for (const { part } of listeners) part(task, said);
+    };
+    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, code), onProgress });
+    const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
+    const { state } = fold;
+    const settled = (async () => {
+      try {
+        for await (const event of run.events) {
+          for (const tell of listeners) tell.event(event);
+          if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
+        }
+        if (isOver(state) && state.status !== "aborted") onEnd(state, session);
+        if (state.status === "paused" && state.seq > SNAPSHOT_EVERY_ROWS) await keepSnapshot(writer, state);
+        return { id, state };
+      } finally {
+        lives.delete(id);
+        prune(session);
+      }
+    })();
+    written.catch(() => {
+      // The run hears of it from the writer and breaks off.
+    });
+    settled.catch((error) => {
+      log("error", "run broke off", { run: id, reason: messageOf(error) });
+      if (isJournalLost(error)) onBroken(id, session);
+    });
+    const live: LiveRun = {
+      id,
+      state,
+      session,
+      run,
+      book,
+      writer,
+      written,
+      settled,
+      handOver: { ...Promise.withResolvers<LiveRun | undefined>(), isDue: false },
+      watch: (decider) => waiting.getOrInsertComputed(decider, () => watch(live, decider, { watchers, listeners })),
+    };
+    lives.set(id, live);
+    remember(session, id);
+    return live;
+  }
+
+  function remember(session: Session, id: string): void {
+    const ids = started.get(session) ?? new Set();
+    started.set(session, ids);
+    ids.delete(id);
+    ids.add(id);
+    if (ids.size > REMEMBERED_RUNS) ids.delete(ids.values().next().value!);
+  }
+
+  function prune({ config }: Session): void {
+    if (isClosing || (++endedRuns < PRUNE_EVERY_RUNS && performance.now() - prunedAt < PRUNE_EVERY_MS)) return;
+    [prunedAt, endedRuns] = [performance.now(), 0];
+    journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs })
+      .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
+  }
+
+  function leave(): void {
+    isClosing = true;
+    for (const { run } of lives.values()) run.leave();
+  }
+
+  return {
+    launch,
+    remember,
+    requireOpen,
+    /** Keeps a session open while something that may need it is prepared. */
+    async reserve<T>(session: Session, work: () => Promise<T>): Promise<T> {
+      const ended = Promise.withResolvers<void>();
+      const reservation = { session, done: ended.promise };
+      reservations.add(reservation);
+      try {
+        return await work();
+      } finally {
+        reservations.delete(reservation);
+        ended.resolve();
+      }
+    },
+    get: (id: string) => lives.get(id),
+    idsOf: (session: Session) => [...started.get(session) ?? []],
+    isAny: () => lives.size > 0,
+    /** Waits until no run needs the session any more. */
+    async released(session: Session): Promise<void> {
+      for (;;) {
+        const reserved = [...reservations].filter((one) => one.session === session).map(({ done }) => done);
+        const running = [...lives.values()].filter((live) => live.session === session).map(({ settled }) => settled);
+        if (reserved.length + running.length === 0) return;
+        await Promise.allSettled([...reserved, ...running]);
+      }
+    },
+    leave,
+    /** Gives what acts on the world a moment to come to its end. */
+    async close(): Promise<void> {
+      leave();
+      const all = [...lives.values()];
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, LEAVE_MS);
+      await Promise.race([Promise.allSettled(all.map(({ settled }) => settled)), late.promise]);
+      clearTimeout(timer);
+      // What still acts loses its server now: its rows must not say that it failed, since nobody knows.
+      for (const { run } of lives.values()) run.abandon();
+      await Promise.allSettled(all.map(({ settled }) => settled));
+      await journal.close();
+    },
+  };
+}
+
+/**
+ * Keeps what a run's rows add up to, so that going on after a crash reads few of them. It may know of a row that is still
+ * on the way to the journal: that is no harm, since the row only says what has happened.
+ */
+async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
+  let size = 0;
+  for (const { bytes, output, calls } of state.tasks.values()) {
+    size += output?.kind === "value" ? bytes : 0;
+    for (const call of calls?.values() ?? []) size += call.bytes;
+  }
+  if (size > LARGEST_SNAPSHOT) return;
+  await writer.snapshot(state).catch((error) =>
+    log("debug", "no snapshot", { run: writer.run, reason: messageOf(error) })
+  );
+}
+
+/** Waits for a run beside others. One who loses patience leaves it running; one who calls it off makes it rest. */
+async function watch(
+  live: LiveRun,
+  decider: Decider,
+  { watchers, listeners }: { watchers: Set<Caller>; listeners: Set<Teller> },
+): Promise<RunView> {
+  const { caller, onStart, onEvent } = decider;
+  const { client: { progress }, signal } = caller;
+  const tellClient = progress && !signal.aborted ? progressTo(progress, live) : undefined;
+  const tell: Teller = {
+    event(event) {
+      onEvent?.(event);
+      tellClient?.event(event);
+    },
+    part: (task, said) => tellClient?.part(task, said),
+  };
+  const leave = () => {
+    watchers.delete(caller);
+    listeners.delete(tell);
+    if (isCalledOff(signal) && watchers.size === 0) live.run.hold("the call was cancelled");
+  };
+  watchers.add(caller);
+  listeners.add(tell);
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  onStart?.(live);
+  try {
+    const view = await live.settled.catch(async (error) => {
+      throw isJournalLost(error) ? await brokenOff(live, error) : error;
+    });
+    if (!live.handOver.isDue || signal.aborted) return view;
+    const next = await live.handOver.promise;
+    return next ? await next.watch(decider) : view;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    watchers.delete(caller);
+    listeners.delete(tell);
+  }
+}
+
+function isJournalLost(error: unknown): boolean {
+  return error instanceof AgentCardsError && error.code === "DB_UNUSABLE";
+}
+
+/** Whoever waited for such a run must not start it again, unless it has never begun. */
+async function brokenOff({ id, written }: LiveRun, error: AgentCardsError): Promise<AgentCardsError> {
+  const isWritten = await written.then(() => true, () => false);
+  if (!isWritten && error.data?.isUnwritten === true) return error;
+  const ask = `resume_workflow {"workflow_id": "${id}", "action": "status"} says how it is.`;
+  return new AgentCardsError(
+    "DB_UNUSABLE",
+    `${id} ${isWritten ? "stopped for now" : "may or may not have begun"}: ${error.message}`,
+    {
+      cause: error,
+      hint: isWritten
+        ? `Do not run it again: it goes on by itself once its journal can be written. ${ask}`
+        : `Do not run it again before you know: ${ask}`,
+    },
+  );
+}
+
+/** What a cancelled call says about why, when it was really called off: neither too slow for its client nor cut off. */
+function isCalledOff({ reason }: AbortSignal): boolean {
+  return isObject(reason) && typeof reason.cancelled === "string" && !/time(d)?[ -]?out/i.test(reason.cancelled);
+}

@@ -1,0 +1,31 @@
+import { variablesOf } from "../config/expand.ts";
+import type { RunRow } from "../dag/journal.ts";
+import type { Task } from "../dag/task.ts";
+import { canonicalJson, sha256 } from "../model/json.ts";
+import { splitToolId } from "../model/tool.ts";
+import { serversSpokenOf } from "../code/tool_types.ts";
+import type { Session } from "../call/session.ts";
+
+/** Whether a session can start everything a run needs. */
+export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
+  return servers.every((server) => session.unstartable(server) === undefined);
+}
+
+/** The servers that tasks call. */
+export function serversOf(tasks: readonly Task[]): string[] {
+  const names = tasks.flatMap((task) => task.type === "tool" ? splitToolId(task.tool).server ?? [] : []);
+  return [...new Set(names)].filter((name) => name !== "agentcards").sort();
+}
+
+/** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */
+export async function needsOf(session: Session, tasks: readonly Task[]) {
+  const code = tasks.flatMap((task) => task.type === "code_execution" ? [task.code] : []).join("\n");
+  const servers = [...new Set([...serversOf(tasks), ...serversSpokenOf(session, code)])].sort();
+  const variables = servers.flatMap((server) => variablesOf(session.config.servers[server]!));
+  return { servers, variables: [...new Set(variables)], fingerprint: await fingerprintOf(session, servers) };
+}
+
+/** What a run was started under: the definitions of its servers, and the policy. */
+export async function fingerprintOf({ config }: Session, servers: readonly string[]): Promise<string> {
+  return await sha256(canonicalJson([servers.map((name) => config.servers[name] ?? null), config.policy]));
+}

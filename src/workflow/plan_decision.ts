@@ -1,0 +1,20 @@
+import { type Planning, planTasks } from "../call/plan_tasks.ts";
+import type { RunState } from "../dag/run_state.ts";
+import type { Plan } from "../dag/task.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import { oneLine } from "../model/text.ts";
+import { replacedIn, type Request } from "./decisions.ts";
+
+/** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */
+export async function planDecision(request: Request, planning: Planning, state: RunState): Promise<Plan | undefined> {
+  const { action, tasks } = request;
+  if (action !== "inject" && action !== "replace") return undefined;
+  const given = action === "replace" ? replacedIn(request) : new Set<string>();
+  const unknown = [...given].find((id) => !state.tasks.has(id));
+  if (unknown !== undefined) {
+    throw new AgentCardsError("RUN_STATE", `Task ${oneLine(unknown, 64)} is not in the run`, {
+      hint: "replace gives tasks of the run another definition; inject adds tasks.",
+    });
+  }
+  return await planTasks(tasks, planning, state.plan.filter(({ id }) => !given.has(id)));
+}

@@ -1,0 +1,54 @@
+import type { RunOptions } from "../dag/event.ts";
+import type { Journal } from "../dag/journal.ts";
+import type { Held } from "../dag/pending.ts";
+import type { RunState } from "../dag/run_state.ts";
+import type { CodeRoom } from "../code/services.ts";
+import type { Session } from "../call/session.ts";
+import type { Suggestions } from "../suggest/suggestions.ts";
+import type { Request } from "./decisions.ts";
+import type { Decider, RunView } from "./live.ts";
+
+/** A session with the runs of its engine at hand: what our own tools work with. */
+export interface WorkSession extends Session {
+  readonly workflows: Workflows;
+  readonly code: CodeRoom;
+  readonly suggestions: Suggestions;
+}
+
+export interface StartRequest {
+  readonly tasks: unknown;
+  readonly options: RunOptions;
+  /** How lists call it. */
+  readonly name: string;
+  /** A call of it that was asked something before: the run starts out at rest and waits for the answer. */
+  readonly asked?: Held;
+}
+
+/** All runs of an engine: those that run, and those that rest in the journal. */
+export interface Workflows {
+  readonly journal: Journal;
+  /** Plans and runs tasks until the run ends or pauses. */
+  start(request: StartRequest, decider: Decider): Promise<RunView>;
+  /** Applies a decision and waits until the run ends or pauses again. */
+  resume(request: Request, decider: Decider): Promise<RunView>;
+  /**
+   * The next answer, an end or a pause, of the run that a request had started or decided about before its engine went;
+   * undefined where there is no such run. `onPlaced` is told once that is known and the run goes on.
+   */
+  attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined>;
+  /** Goes on with what a crash interrupted and this session can carry on. */
+  adopt(session: Session): Promise<void>;
+  /** Goes on with runs that broke off, after the database was opened anew. */
+  recover(): Promise<void>;
+  /** The state of a run that is running in this engine. */
+  state(id: string): RunState | undefined;
+  /** The runs that a session has started or gone on with. */
+  idsOf(session: Session): readonly string[];
+  /** Whether any run is running just now. */
+  isRunning(): boolean;
+  /** Waits until no run needs the session any more. */
+  released(session: Session): Promise<void>;
+  /** Starts nothing more; runs come to a rest from which the next engine goes on. */
+  leave(): void;
+  close(): Promise<void>;
+}

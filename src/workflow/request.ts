@@ -1,0 +1,112 @@
+import type { RunOptions } from "../dag/event.ts";
+import { AgentCardsError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { oneLine } from "../model/text.ts";
+import { splitToolId, type Tool } from "../model/tool.ts";
+import type { Caller } from "../model/call.ts";
+import { cautiously, type Proposal } from "../suggest/suggestions.ts";
+import { workflowAnswer } from "./answer.ts";
+import { listRuns } from "./list.ts";
+import { withMeantTools } from "./attachments.ts";
+import { parseResumeOrReplan, parseRunOrIntent } from "./input.ts";
+import type { WorkSession } from "./workflows.ts";
+
+const SHOWN_REASONS = 24;
+
+/** Runs what an agent sent: tasks, or what it wants in words. */
+export async function runRequest(session: WorkSession, input: unknown, caller: Caller): Promise<JsonObject> {
+  const request = parseRunOrIntent(input);
+  if ("intent" in request) return await runIntent(session, request, caller);
+  session.suggestions.ran(session, request.tasks);
+  const view = await session.workflows.start({ ...request, name: "" }, { session, caller, by: "agent" });
+  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
+}
+
+/** Does what an agent decided about a run. */
+export async function resumeRequest(session: WorkSession, input: unknown, caller: Caller): Promise<JsonObject> {
+  const request = parseResumeOrReplan(input);
+  if (!request) return await listRuns(session);
+  if (request.action === "replan") return await replanRun(session, request, caller);
+  const view = await session.workflows.resume(request, { session, caller, by: "agent" });
+  if (request.action === "continue" || request.action === "abort") {
+    session.suggestions.decided(request.workflow_id, request.action === "continue");
+  }
+  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
+}
+
+/** Plans what is wanted in words; where it is sure enough, the part that only reads is run at once. */
+async function runIntent(
+  session: WorkSession,
+  { intent, options }: { readonly intent: string; readonly options: RunOptions },
+  caller: Caller,
+): Promise<JsonObject> {
+  session.observer.asked(intent);
+  const proposal = await session.suggestions.suggest(session, intent);
+  const answer = proposalAnswer(proposal);
+  if (proposal.mode !== "speculative_execution") {
+    if (proposal.tasks.length > 0) session.suggestions.offered(session, intent, proposal);
+    return answer;
+  }
+  const careful = cautiously(session.config, proposal.tasks, (id) => toolIn(session, id));
+  const view = await session.workflows.start(
+    { tasks: careful.tasks, options: { ...options, ...careful.options }, name: oneLine(intent, 80) },
+    { session, caller, by: "agent" },
+  );
+  session.suggestions.offered(session, intent, proposal, view.id);
+  return { ...answer, ...await workflowAnswer(view, session) };
+}
+
+/** Proposes tasks for what else is wanted of a run, bound to what is there already; the agent adds them by itself. */
+async function replanRun(
+  session: WorkSession,
+  { workflow_id, requirement }: { readonly workflow_id: string; readonly requirement: string },
+  caller: Caller,
+): Promise<JsonObject> {
+  const by = { session, caller, by: "agent" } as const;
+  const { state } = await session.workflows.resume({ workflow_id, action: "status" }, by);
+  if (state.status === "completed") {
+    throw new AgentCardsError("RUN_STATE", `${workflow_id} is over: completed`, {
+      hint: "Run a new workflow for what else is wanted.",
+    });
+  }
+  const proposal = await session.suggestions.extend(session, requirement, state);
+  const next = proposal.tasks.length === 0
+    ? "Nothing was added. Look with search_tools, then add tasks of your own with inject."
+    : `Nothing was added.${
+      proposal.missing.length > 0 ? " Fill in what is missing." : ""
+    } Check the tasks, then add those you want with resume_workflow inject.`;
+  return { ...proposalAnswer(proposal), next, workflow_id, status: state.status };
+}
+
+function toolIn(session: WorkSession, id: string): Tool | undefined {
+  const { server = "", name } = splitToolId(id);
+  return session.inMemory(server, name);
+}
+
+/** What an agent is told of a suggestion, and what to do next. */
+function proposalAnswer({ mode, confidence, tasks, missing, explanation, problem, notes }: Proposal): JsonObject {
+  return {
+    mode,
+    confidence,
+    workflow: {
+      tasks: tasks.map(({ depends_on, ...task }) => ({ ...task, ...depends_on && { depends_on: [...depends_on] } })),
+    },
+    missing: missing.map(({ tool, parameter, why, task }) => ({ task, tool, parameter, why })),
+    explanation: explanation.slice(0, SHOWN_REASONS),
+    ...problem !== undefined && { problem },
+    ...notes.length > 0 && { notes: [...notes] },
+    next: nextStep(mode, { isEmpty: tasks.length === 0, isMissing: missing.length > 0 }),
+  };
+}
+
+function nextStep(mode: Proposal["mode"], { isEmpty, isMissing }: { isEmpty: boolean; isMissing: boolean }): string {
+  if (isEmpty) return "Nothing was run. Look with search_tools, or say it with other words.";
+  if (mode === "speculative_execution") {
+    return "What only reads was run. resume_workflow goes on (continue) or stops (abort).";
+  }
+  const run = "run_workflow with these tasks runs them";
+  if (mode === "suggestion") {
+    return isMissing ? `Nothing was run. Fill in what is missing; ${run}.` : `Nothing was run. If it is right, ${run}.`;
+  }
+  return `Nothing was run: it is not sure enough. Check tools and arguments against search_tools, correct them, then ${run}.`;
+}

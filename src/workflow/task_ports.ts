@@ -1,0 +1,239 @@
+import type { Caller, CallResult, Origin, ToolResult } from "../model/call.ts";
+import { approvalHash } from "../dag/approval.ts";
+import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
+import type { ToolTask } from "../dag/task.ts";
+
+import { AgentCardsError, inOneLine, messageOf, toAgentCardsError } from "../model/errors.ts";
+import { foldArguments } from "../model/fold.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { oneLine } from "../model/text.ts";
+import { type Output, splitToolId } from "../model/tool.ts";
+import { log } from "../telemetry/log.ts";
+import { argumentCheck, signatureNote, writtenArguments } from "../call/arguments.ts";
+import { besideValue, codeValueOf, outlined, valueOf } from "../call/answer.ts";
+import { toolCall } from "../call/call_tool.ts";
+import { putApproval } from "../call/human/approval.ts";
+import { wholeOf } from "../code/run_code.ts";
+import { newHandle } from "../call/results.ts";
+import type { Session } from "../call/session.ts";
+import { createQuestions } from "../call/human/run_watchers.ts";
+import type { ToolBook } from "../call/plan_tasks.ts";
+
+export interface PortOptions {
+  readonly run: string;
+  readonly session: Session;
+  readonly book: ToolBook;
+  /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
+  readonly watchers: ReadonlySet<Caller>;
+  readonly runCode: RunPorts["runCode"];
+  /** Hears how a task's own call comes along. */
+  onProgress(task: string, said: Record<string, unknown>): void;
+}
+
+/** A task's own time, where neither it nor its server's definition says otherwise. */
+const TASK_TIMEOUT_MS = 30_000;
+/** What is kept in the journal itself; anything longer goes into a file of its own. */
+const INLINE_CHARACTERS = 32_768;
+/** The same for what comes beside a value, which is mostly pictures. */
+const INLINE_BESIDE = 4_096;
+/** Larger arguments are left to their server. */
+const LARGEST_CHECKED = 65_536;
+const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
+
+/** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
+export function createPorts({ run, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
+  const { results, large } = session.shared;
+  const questions = createQuestions(watchers, {
+    calls: session.calls,
+    client: () => session.client,
+    clean: (text, server) => session.privacy?.hide(text, server) ?? text,
+  });
+
+  const cleaned = (text: string) => session.privacy?.hide(text, "agentcards") ?? text;
+
+  /** The problems of arguments that references were filled into; arguments without references were checked before. */
+  async function problemsOf(task: ToolTask, args: JsonObject): Promise<string | undefined> {
+    const found = book.find(task.tool);
+    if (args === task.arguments || !("tool" in found) || JSON.stringify(args).length > LARGEST_CHECKED) {
+      return undefined;
+    }
+    const problems = (await argumentCheck())(found.tool!, args);
+    return problems.length === 0
+      ? undefined
+      : `${problems.join("; ")}. Nothing was sent. ${signatureNote(found.tool!)}`;
+  }
+
+  /** Arguments as their tool wants them, where references were filled in. */
+  function asWanted(task: ToolTask, args: JsonObject): JsonObject {
+    const found = book.find(task.tool);
+    return args === task.arguments || !("tool" in found) ? args : writtenArguments(found.tool!, args);
+  }
+
+  async function callTool(task: ToolTask, filled: JsonObject, options: CallOptions): Promise<TaskResult> {
+    const args = options.isFromCode ? filled : asWanted(task, filled);
+    const problem = options.isFromCode ? undefined : await problemsOf(task, args);
+    if (problem !== undefined) return { ok: false, kind: "failed", error: problem };
+    const { server, name } = splitToolId(task.tool) as { server: string; name: string };
+    // The task's own time counts from the beginning; without one, starting its server is not held against a call.
+    const clock = new AbortController();
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(() => clock.abort(), options.timeoutMs);
+    const caller = questions.begin(server, {
+      signal: AbortSignal.any([options.signal, clock.signal]),
+      progress: (said) => onProgress(task.id, said),
+      owner: session,
+      allow: async ({ why, definition, arguments: shown }) => {
+        const hash = await approvalHash(run, { task: task.id, tool: task.tool, definition, arguments: args });
+        return await options.allow({ why, hash, definition, shown });
+      },
+    });
+    const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
+    let result: TaskResult;
+    let [isSent, wasGivenUp] = [false, false];
+    const onSent = () => {
+      isSent = true;
+      options.onSent();
+    };
+    try {
+      const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
+      const origin: Origin = { by: options.isFromCode ? "code" : "agent", run, task: task.id };
+      const given = { arguments: args, ...trace && { meta: trace } };
+      const call = toolCall(session, { server, name }, given, { caller, origin });
+      const { beforeSend } = options;
+      const reply = await session.call({ ...call, id: caller.id, timeoutMs, onSent, beforeSend });
+      result = await replied(task, reply, options.isFromCode ? codeValueOf : valueOf);
+    } catch (error) {
+      wasGivenUp = true;
+      const question = caller.unanswered() ?? askedIn(error);
+      result = question === undefined
+        ? failed(task, error, { isLate: clock.signal.aborted, timeoutMs, isSent })
+        : { ok: false, kind: "question", error: question };
+    } finally {
+      clearTimeout(timer);
+      questions.end(server, caller, wasGivenUp);
+    }
+    return result;
+  }
+
+  function failed(task: ToolTask, error: unknown, { isLate, timeoutMs, isSent }: GivenUp) {
+    const { code, data } = toAgentCardsError(error);
+    if (code === "APPROVAL_PENDING") return { ok: false, kind: "held", error: messageOf(error) } as const;
+    const isUnsent = data?.isUnsent === true;
+    const isTimeout = isLate || code === "TIMEOUT";
+    const kind: "lost" | "failed" = isTimeout || LOST.has(code) ? "lost" : "failed";
+    const text = isTimeout
+      ? `${task.tool} did not answer within ${
+        timeoutMs / 1_000
+      } s and was cancelled; timeout_ms of the task gives it longer`
+      : cleaned(session.shared.redactor.redact(inOneLine(error)));
+    const doubt = isSent && !isUnsent && kind === "lost" && book.effectOf(task) === "effectful"
+      ? " It may have had its effect."
+      : "";
+    return { ok: false, kind, error: text + doubt, ...isUnsent && { isUnsent } } as const;
+  }
+
+  async function replied(task: ToolTask, reply: CallResult, read: ReadValue): Promise<TaskResult> {
+    if (reply.kind === "result") return await resultOf(task, reply.result, read);
+    if (reply.kind === "error") {
+      return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
+    }
+    const { isError, output, bytes } = reply.large;
+    if (output.kind === "stored") await results.keepFor(run, output.handle).catch(notKept);
+    if (!isError && output.kind === "value") return await resultOf(task, wholeOf(reply.large), read);
+    if (!isError) return { ok: true, output: { ...output, ...await besideOf(task, wholeOf(reply.large)) }, bytes };
+    return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
+  }
+
+  async function resultOf(task: ToolTask, result: ToolResult, read: ReadValue): Promise<TaskResult> {
+    if (result.isError === true) return { ok: false, kind: "failed", error: textOf(valueOf(result)) };
+    const { output, bytes } = await kept(read(result), task.tool);
+    // Code has it all in its value already.
+    const beside = read === codeValueOf ? {} : await besideOf(task, result);
+    return { ok: true, output: { ...output, ...beside }, bytes };
+  }
+
+  /** What a result holds besides its value, as it goes into the journal. */
+  async function besideOf(task: ToolTask, result: ToolResult): Promise<Pick<Output, "beside">> {
+    const beside = besideValue(result);
+    if (!beside) return {};
+    const json = JSON.stringify(beside);
+    if (json.length <= INLINE_BESIDE) return { beside };
+    const handle = newHandle();
+    try {
+      await results.write({ handle, tool: task.tool, json, run });
+      return { beside: { handle } };
+    } catch (error) {
+      notKept(error);
+      return {};
+    }
+  }
+
+  /** A value as it goes into the journal: itself, or a note of where it was put. */
+  async function kept(value: unknown, tool: string): Promise<{ output: Output; bytes: number }> {
+    const json = JSON.stringify(value) ?? "null";
+    if (json.length <= INLINE_CHARACTERS) {
+      return { output: { kind: "value", value: (value ?? null) as Json }, bytes: json.length };
+    }
+    const handle = newHandle();
+    const { shape, preview } = outlined(value);
+    try {
+      await results.write({ handle, tool, json, run });
+      return { output: { kind: "stored", handle, steps: [], shape, preview }, bytes: json.length };
+    } catch (error) {
+      // The call was answered: that it cannot be kept does not make it fail, or somebody would make it again.
+      notKept(error);
+      const note = `The answer of ${json.length} characters could not be stored: ${cleaned(messageOf(error))}`;
+      return { output: { kind: "value", value: { note, shape, preview } }, bytes: json.length };
+    }
+  }
+
+  return {
+    callTool,
+    runCode: async (task, given, options) => {
+      const result = await runCode(task, given, options);
+      if (!result.ok || result.output.kind === "stored") return result;
+      return { ...result, ...await kept(result.output.value, "code") };
+    },
+    effectOf: book.effectOf,
+    async toolFor({ id }, asked, args): Promise<ToolTask> {
+      await book.learn([asked]);
+      const found = book.find(asked);
+      if ("problem" in found) throw new AgentCardsError("TOOL_UNKNOWN", cleaned(found.problem));
+      return { type: "tool", id, tool: found.id, arguments: args, depends_on: [] };
+    },
+    serverOf: (task) => task.type === "tool" ? splitToolId(task.tool).server ?? "" : "code",
+    async askHuman({ why, shown = {} }, { tool = "" }, signal) {
+      if (!foldArguments(shown)) return undefined;
+      return await questions.putApproval(
+        (ask) => putApproval(session, { tool, arguments: shown, why }, ask, signal),
+        signal,
+      );
+    },
+    async load(handle, places) {
+      const values = await results.read(handle, (path) => large.readValues(path, places)) as Json[];
+      return session.privacy?.hide(values, "agentcards") ?? values;
+    },
+  };
+}
+
+/** The question that a stateless server answered with although it was not offered to ask. */
+function askedIn(error: unknown): string | undefined {
+  const { code, data } = toAgentCardsError(error);
+  return code === "HUMAN_NEEDED" && typeof data?.question === "string" ? `it asks: ${data.question}` : undefined;
+}
+
+function notKept(error: unknown): void {
+  log("warning", "result_not_stored", { reason: messageOf(error) });
+}
+
+type ReadValue = (result: ToolResult) => unknown;
+
+interface GivenUp {
+  readonly isLate: boolean;
+  readonly timeoutMs: number;
+  /** Whether the call had gone out. */
+  readonly isSent: boolean;
+}
+
+function textOf(value: unknown): string {
+  return oneLine(typeof value === "string" ? value : JSON.stringify(value) ?? "", 2_000);
+}

@@ -1,0 +1,369 @@
+import { isGenuine } from "../dag/approval.ts";
+import { type Happening, isOver } from "../dag/event.ts";
+import type { Journal, RunRow } from "../dag/journal.ts";
+import { planAgain } from "../dag/plan.ts";
+import { pendingOf, summaryOf } from "../dag/pending.ts";
+import type { RunState } from "../dag/run_state.ts";
+import { createFold, type Fold, record } from "../dag/state.ts";
+import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { oneLine } from "../model/text.ts";
+import { createTurns } from "../model/turn.ts";
+import { log } from "../telemetry/log.ts";
+import type { CodeServices } from "./code.ts";
+import type { Session } from "../call/session.ts";
+import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
+import { createBrokenRuns } from "./broken.ts";
+import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./live.ts";
+import {
+  checkFolder,
+  elsewhere,
+  forged,
+  isResting,
+  onlyHumansRestore,
+  over,
+  requireFolder,
+  requireRestoring,
+  restingState,
+  tooLate,
+  unknownRun,
+} from "./resting.ts";
+import type { StartRequest, Workflows } from "./port.ts";
+import { canCarry, fingerprintOf, needsOf, serversOf } from "./needs.ts";
+import { isAskable, onceReadable } from "./attach.ts";
+import { checkOptions, createToolBook, planTasks, type ToolBook } from "../call/plan_tasks.ts";
+import { planDecision } from "./plan_decision.ts";
+
+export type { StartRequest, Workflows, WorkSession } from "./port.ts";
+
+export interface WorkflowsOptions {
+  readonly journal: Journal;
+  readonly sessions: ReadonlySet<Session>;
+  readonly code: CodeServices;
+  /** Told of a run that is over, and of the session that carried it. */
+  onEnd(state: RunState, session: Session): void;
+}
+
+export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOptions): Workflows {
+  const broken = createBrokenRuns(takeUpBroken);
+  const live = createLiveRuns({ journal, code, onEnd, onBroken: broken.add });
+  const inTurn = createTurns();
+
+  /** True once a run that broke off runs again, or needs no runner. */
+  async function takeUpBroken(id: string, session: Session): Promise<boolean> {
+    if (!sessions.has(session)) return true;
+    await carried(session, () => adoptOne(id, session));
+    const row = live.get(id) ? undefined : await journal.find(id);
+    return row?.status !== "running";
+  }
+
+  async function adoptOne(id: string, session: Session): Promise<void> {
+    await inTurn(id, async () => {
+      const row = live.get(id) ? undefined : await journal.find(id);
+      if (row && canCarry(session, row)) await takeUp(row, session);
+    });
+  }
+
+  /** Until a request is in the journal, the same request of a connection that broke must not be looked for there. */
+  const keyInTurn = <T>(key: string | undefined, work: () => Promise<T>) =>
+    key === undefined ? work() : inTurn(`request ${key}`, work);
+
+  async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
+    const { session, caller } = decider;
+    const key = await caller.key?.();
+    const begin = async (): Promise<LiveRun | RunView> => {
+      const book = createToolBook(session);
+      const plan = await planTasks(tasks, { session, book });
+      checkOptions(plan, options);
+      const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+      const fold = createFold();
+      const rows = record(fold, [{ kind: "planned", tasks: plan.tasks.map(({ task }) => task), options }]);
+      if (asked) {
+        const waiting = { held: new Map([[asked.task, asked]]), stopped: undefined, layers: plan.layers };
+        rows.push(...record(fold, [{ kind: "paused", pending: pendingOf(fold.state, waiting) }]));
+      }
+      const needs = await needsOf(session, fold.state.plan);
+      live.requireOpen();
+      const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
+      const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
+      const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
+      if (!asked) return live.launch(id, { session, fold, plan, writer, book, written });
+      await written.finally(writer.close);
+      live.remember(session, id);
+      return { id, state: fold.state };
+    };
+    const started = await keyInTurn(key, () => carried(session, begin));
+    return "watch" in started ? await started.watch(decider) : started;
+  }
+
+  /** Does work for which a session must stay open: not with one whose connection is gone already. */
+  async function carried<T>(session: Session, work: () => Promise<T>): Promise<T> {
+    if (!sessions.has(session)) throw new AgentCardsError("ENGINE_BUSY", "This connection is closing down");
+    return await live.reserve(session, work);
+  }
+
+  /** Does with a run what is asked; `onRefused` is told where that cannot be, while the run still rests. */
+  function applied(request: Request, decider: Decider, onRefused?: OnRefused): Promise<LiveRun | RunView> {
+    const { workflow_id: id } = request;
+    // Whether a run is running or rests must not change while somebody decides about it.
+    return inTurn(id, async () => {
+      const running = live.get(id);
+      if (running?.state.status === "running") {
+        checkFolder(id, running.session.cwd, decider);
+        await steer(running, request, decider);
+        return running;
+      }
+      // One that has just come to rest is not running any more; its last row is on the way.
+      await running?.settled.catch(() => {});
+      const row = await journal.find(id);
+      if (!row) throw unknownRun(id);
+      checkFolder(id, row.cwd, decider);
+      const carrier = carrierOf(row, decider);
+      const work = () => rest(request, decider, { row, carrier });
+      try {
+        return carrier ? await carried(carrier, work) : await work();
+      } catch (error) {
+        if (carrier) await onRefused?.(row, carrier);
+        throw error;
+      }
+    });
+  }
+
+  async function resume(given: Request, decider: Decider): Promise<RunView> {
+    const { action } = given;
+    const request = action === "status" ? given : { ...given, key: await decider.caller.key?.() };
+    const held = changesTasks(action) ? await holdFor(request, decider) : undefined;
+    let next: LiveRun | undefined;
+    const goOnHeld: OnRefused = async (row, carrier) => {
+      next = await carried(carrier, () => goOnAsBefore(row, carrier)).catch(() => undefined);
+    };
+    try {
+      const found = await keyInTurn(request.key, () => applied(request, decider, held && goOnHeld));
+      if (!("watch" in found)) return found;
+      next = found;
+      return action === "status" ? found : await found.watch(decider);
+    } finally {
+      // Whoever waited for the run before it was held waits for what it goes on as.
+      held?.resolve(next);
+    }
+  }
+
+  async function attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined> {
+    const { signal } = decider.caller;
+    const found = await keyInTurn(key, async (): Promise<LiveRun | RunView | undefined> => {
+      const workflow_id = await onceReadable(() => journal.runOf(key), signal);
+      if (workflow_id === undefined) return undefined;
+      const found = await applied({ workflow_id, action: "status", isAttached: true }, decider);
+      // It was taken up before anybody could be asked: now somebody can.
+      return isAskable(found.state, decider.caller)
+        ? await applied({ workflow_id, action: "continue", key }, decider).catch(() => found)
+        : found;
+    }).finally(onPlaced);
+    return found && "watch" in found ? await found.watch(decider) : found;
+  }
+
+  /** Brings a run that is running to a rest, so that its tasks can be changed. */
+  async function holdFor(request: Request, decider: Decider): Promise<LiveRun["handOver"] | undefined> {
+    const running = live.get(request.workflow_id);
+    if (running?.state.status !== "running") return undefined;
+    checkFolder(running.id, running.session.cwd, decider);
+    // A decision that would be refused must not make the run stop.
+    const plan = await planDecision(request, running, running.state);
+    happeningsOf(request, decider.by, { state: running.state, plan });
+    const { handOver } = running;
+    handOver.isDue = true;
+    running.run.hold(HELD);
+    const { signal } = decider.caller;
+    await Promise.race([running.settled.catch(() => {}), aborted(signal)]);
+    return handOver;
+  }
+
+  /** A run that was only held for a decision that was refused goes on as if nothing had been. */
+  async function goOnAsBefore(row: RunRow, session: Session): Promise<LiveRun | undefined> {
+    const fold = await journal.open(row.id);
+    const { pending } = fold.state;
+    if (pending?.reason !== "waiting" || pending.why !== HELD) return undefined;
+    return await goOn({ row, fold }, { decided: [], session, book: createToolBook(session), why: "as before" });
+  }
+
+  /** What is asked about a run that is not running. */
+  async function rest(request: Request, decider: Decider, { row, carrier }: Carried): Promise<LiveRun | RunView> {
+    const { workflow_id: id, action } = request;
+    // What a crash interrupted goes on by itself, but not with tasks that are about to be changed.
+    const watcher = action !== "status" || request.isAttached ? decider : undefined;
+    const resumed = changesTasks(action) ? undefined : await takeUp(row, carrier, watcher);
+    if (resumed) {
+      await steer(resumed, request, decider);
+      return resumed;
+    }
+    const fold = await journal.open(id);
+    const { state } = fold;
+    if (isOver(state)) {
+      if (action === "status" || action === "continue") return { id, state };
+      if (state.status === "completed" || !isRepair(action)) throw over(id, state);
+      if (!carrier) throw elsewhere(id, row);
+    }
+    if (state.status === "running" && !isResting(row)) {
+      throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
+    }
+    return action === "status"
+      ? { id, state: restingState(state) }
+      : await decide(request, decider, { row, fold, carrier });
+  }
+
+  /** A decision about a run that rests. */
+  async function decide(
+    request: Request,
+    decider: Decider,
+    { row, fold, carrier }: Resting & Carried,
+  ): Promise<LiveRun | RunView> {
+    const { action } = request;
+    const isAgents = decider.by === "agent" && (action === "approve" || action === "reject");
+    // Where the client can put the question to its human, going on means asking; the agent's own word counts nothing.
+    if (isAgents && (decider.caller.human.kind === "nobody" || fold.state.pending?.reason !== "approval")) {
+      throw onlyHumans(row.id);
+    }
+    const { isRestored } = fold.state;
+    if (isRestored && action !== "abort") {
+      if (decider.by === "agent") throw onlyHumansRestore(row.id);
+      requireRestoring(row.id, action, fold.state);
+    }
+    // To abort a run, nothing has to be started; what became of a restored run's tasks is only written down.
+    const isNoted = isRestored && action === "resolve";
+    const session = isNoted ? undefined : carrier ?? (action === "abort" ? decider.session : undefined);
+    if (session && action !== "abort") await requireFolder(row);
+    if ((action === "inject" || action === "replace") && !session) throw elsewhere(row.id, row);
+    const book = createToolBook(session ?? decider.session);
+    const plan = session && await planDecision(request, { session, book }, fold.state);
+    // To make the call again where nobody could answer it again would only do again what it had begun.
+    const isInVain = action === "continue" && fold.state.pending?.reason === "question" &&
+      decider.caller.human.kind === "nobody";
+    if (isInVain) return { id: row.id, state: fold.state };
+    const wanted: Request = isAgents ? { ...request, action: "continue" } : request;
+    const state = restingState(fold.state);
+    if (action === "approve" && state.pending && !await isGenuine(row.id, state.pending)) throw forged(row.id);
+    const decided = happeningsOf(wanted, decider.by, { state, plan });
+    if (session) return await goOn({ row, fold }, { decided, session, book, why: action, watcher: decider });
+    if (decider.by !== "human" || action === "continue") throw elsewhere(row.id, row);
+    // Nobody is there who could carry the run on: the decision is kept until somebody is.
+    const events = record(fold, decided);
+    if (!await journal.note(row, events, summaryOf(fold.state))) throw tooLate(row.id);
+    return { id: row.id, state: fold.state };
+  }
+
+  /** A decision about a run that is running. */
+  async function steer(running: LiveRun, request: Request, decider: Decider): Promise<void> {
+    const { id, state, session, book, run, writer } = running;
+    const { action } = request;
+    if (action === "inject") {
+      const bigger = await planDecision(request, { session, book }, state);
+      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger, request.key);
+      await writer.rehead(await needsOf(session, state.plan));
+    } else if (action === "abort") run.decide({ action }, decider.by, undefined, request.key);
+    else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
+    else if (action !== "continue" && action !== "status") {
+      throw new AgentCardsError("RUN_STATE", `${id} is running; "${action}" is for a run that waits`, {
+        hint: "Try again once its status says so.",
+      });
+    }
+  }
+
+  async function goOn({ row, fold }: Resting, { decided, session, book, why, watcher }: Next): Promise<LiveRun> {
+    const first = record(fold, [...decided, { kind: "resumed", why }]);
+    const { plan: tasks } = fold.state;
+    // Starting them takes as long as all the rest here; a run that will only rest again needs none.
+    if (why === "after a restart" || why === "continue") {
+      const states = [...fold.state.tasks.values()];
+      const isDoubtful = states.some(({ status, effectful }) =>
+        status === "in_doubt" || status === "running" && effectful
+      );
+      const open = tasks.filter(({ id }) => ["waiting", "running"].includes(fold.state.tasks.get(id)!.status));
+      const servers = isDoubtful ? [] : serversOf(open);
+      for (const server of servers) session.server(server).catalogue().catch(() => {});
+    }
+    await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
+    const plan = planAgain(tasks);
+    live.requireOpen();
+    const writer = await journal.take(row, first, summaryOf(fold.state));
+    if (!writer) throw tooLate(row.id);
+    if (decided.some(({ kind }) => kind === "planned")) await writer.rehead(await needsOf(session, tasks));
+    const launched = live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
+    // Before it takes its first step, which may be a question.
+    if (watcher) launched.watch(watcher).catch(() => {});
+    return launched;
+  }
+
+  /** Goes on with a run that a crash interrupted not long ago, where everything is as it was. */
+  async function takeUp(row: RunRow, session: Session | undefined, watcher?: Decider): Promise<LiveRun | undefined> {
+    if (!session || !isResting(row) || row.seen < Date.now() - session.config.engine.auto_resume) return undefined;
+    if (row.fingerprint !== await fingerprintOf(session, row.servers)) return undefined;
+    const fold = await journal.open(row.id);
+    const book = createToolBook(session);
+    return await goOn({ row, fold }, { decided: [], session, book, why: "after a restart", watcher });
+  }
+
+  /** The session that a run goes on in: one of its folder that can start its servers. */
+  function carrierOf(row: RunRow, { session, by }: Pick<Decider, "session" | "by">): Session | undefined {
+    // A person's command comes and goes: an agent's connection has the servers running already.
+    const candidates = by === "human" ? [...sessions] : [session, ...sessions];
+    return candidates.find((one) => sessions.has(one) && one.cwd === row.cwd && canCarry(one, row));
+  }
+
+  return {
+    journal,
+    start,
+    resume,
+    attach,
+    adopt: (session) =>
+      carried(session, async () => {
+        const rows = await journal.list({ status: ["running"], cwd: session.cwd });
+        await Promise.all(rows.map(({ id }) =>
+          adoptOne(id, session).catch((error) =>
+            log("warning", "run not taken up", { run: id, reason: messageOf(error) })
+          )
+        ));
+      }),
+    async recover() {
+      await journal.recover();
+      broken.tryNow();
+    },
+    state: (id) => live.get(id)?.state,
+    idsOf: live.idsOf,
+    isRunning: live.isAny,
+    released: live.released,
+    leave: live.leave,
+    async close() {
+      broken.close();
+      await live.close();
+    },
+  };
+}
+
+/** Why a run rests whose tasks are being changed. */
+const HELD = "its tasks are being changed";
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+type OnRefused = (row: RunRow, carrier: Session) => Promise<void>;
+
+interface Resting {
+  readonly row: RunRow;
+  readonly fold: Fold;
+}
+
+interface Carried {
+  readonly row: RunRow;
+  /** The session that can carry it, if there is one. */
+  readonly carrier: Session | undefined;
+}
+
+interface Next {
+  readonly decided: readonly Happening[];
+  readonly session: Session;
+  readonly book: ToolBook;
+  readonly why: string;
+  /** The one who waits for it. */
+  readonly watcher?: Decider | undefined;
+}
