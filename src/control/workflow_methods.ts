@@ -38,7 +38,7 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     const session = await context.session;
     const decider = deciderOf(context, session);
     const request = { ...parseRun({ tasks, ...options !== undefined && { options } }), name: String(name ?? "") };
-    return await workflowAnswer(await session.workflows.start(request, decider), session);
+    return (await workflowAnswer(await session.workflows.start(request, decider), session)).body;
   }],
   ["runs", async ({ session }, { limit }): Promise<RunReport[]> => {
     const { workflows } = await session;
@@ -55,7 +55,8 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     const session = await context.session;
     const { hash, ...input } = params;
     const request = { ...parseResume(input), ...typeof hash === "string" && { hash } };
-    return await workflowAnswer(await session.workflows.resume(request, deciderOf(context, session)), session);
+    const view = await session.workflows.resume(request, deciderOf(context, session));
+    return (await workflowAnswer(view, session)).body;
   }],
   ["approvals", async ({ session }): Promise<ApprovalReport[]> => {
     const open = await session;

@@ -66,10 +66,10 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
       return toolResultOf(await callTool(session, { tool, arguments: args }, caller, "human"));
     },
     async runWorkflow(request, signal = new AbortController().signal) {
-      return await runRequest(session, request, nobody(signal));
+      return (await runRequest(session, request, nobody(signal))).body;
     },
     async resumeWorkflow(request, signal = new AbortController().signal) {
-      return await resumeRequest(session, request, nobody(signal));
+      return (await resumeRequest(session, request, nobody(signal))).body;
     },
     [Symbol.asyncDispose]: close,
   };

@@ -5,7 +5,7 @@ import { messageOf } from "../model/errors.ts";
 import { type Json, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, tokens } from "../model/text.ts";
 import { howToRead, outlined } from "../call/answer.ts";
-import { besideResults, withBeside } from "./attachments.ts";
+import { attachmentsOf, type RunAnswer } from "./attachments.ts";
 import type { Session } from "../call/session.ts";
 import type { RunView } from "./live.ts";
 import { splitToolId } from "../model/tool.ts";
@@ -19,12 +19,12 @@ const SHOWN_OF_A_HANDLE = 200;
 const REPAIR =
   "What succeeded is kept. resume_workflow goes on from it: retry {tasks?: [ids]}, replace {tasks}, inject {tasks}.";
 
-/** What comes back of a run: the results at its ends in full, everything else as a line. */
-export async function workflowAnswer(view: RunView, session: Session): Promise<JsonObject> {
-  const beside = await besideResults(wantedOf(view.state), session);
-  const answer = { ...await answerOf(view, session), ...beside.media.length > 0 && { media: beside.media } };
+/** The answer of a run: the results at its ends in full, everything else as a line. */
+export async function workflowAnswer(view: RunView, session: Session): Promise<RunAnswer> {
+  const { media, ...attachments } = await attachmentsOf(wantedOf(view.state), session);
+  const body = { ...await answerOf(view, session), ...media.length > 0 && { media } };
   // A run may be older than the rule.
-  return withBeside(session.privacy?.hide(answer, "agentcards") ?? answer, beside);
+  return { body: session.privacy?.hide(body, "agentcards") ?? body, attachments };
 }
 
 async function answerOf({ id, state }: RunView, session: Session): Promise<JsonObject> {

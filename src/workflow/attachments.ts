@@ -9,19 +9,29 @@ import { textResult } from "../call/answer.ts";
 import { MEANT } from "../call/call_tool.ts";
 import type { Session } from "../call/session.ts";
 
-/** What goes back with a run's answer that JSON in a text cannot hold. */
-export interface BesideResults {
+/** The attachments of a run's answer: content that is no text, and metadata by task. */
+export interface Attachments {
   readonly content: readonly Json[];
   readonly meta: Readonly<Record<string, JsonObject>>;
-  /** Which block of the answer is whose. */
+}
+
+/** The answer of a run: its JSON for the agent, the attachments of its results, and the tools that bare names meant. */
+export interface RunAnswer {
+  readonly body: JsonObject;
+  readonly attachments?: Attachments;
+  readonly meant?: Readonly<Record<string, string>>;
+}
+
+/** Attachments, and a line about each: the block of the answer that is whose, or where it lies. */
+export interface FoundAttachments extends Attachments {
   readonly media: Json[];
 }
 
 /** More than this of pictures and the like stays where it lies. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-/** Content and meta data of the results that were asked for. */
-export async function besideResults(wanted: readonly TaskState[], session: Session): Promise<BesideResults> {
+/** The attachments of the results that were asked for. */
+export async function attachmentsOf(wanted: readonly TaskState[], session: Session): Promise<FoundAttachments> {
   const content: Json[] = [];
   const meta: Record<string, JsonObject> = {};
   const media: Json[] = [];
@@ -66,32 +76,21 @@ async function loaded(beside: Beside | { readonly handle: string }, session: Ses
   }
 }
 
-/** What a run's answer carries beside itself; a symbol, so that it is in no JSON. */
-const BESIDE = Symbol("beside");
-
-export function withBeside(answer: JsonObject, beside: BesideResults): JsonObject {
-  return Object.assign(answer, { [BESIDE]: beside });
-}
-
-/** The tools that a run's bare names meant; a symbol, for the same reason. */
-const TOOLS = Symbol("tools");
-
-/** A run's answer that says which tools the bare names among its tasks meant. */
-export function withMeantTools(answer: JsonObject, given: unknown, plan: readonly Task[]): JsonObject {
+/** The tools that the bare names among tasks meant. */
+export function meantTools(given: unknown, plan: readonly Task[]): Pick<RunAnswer, "meant"> {
   const ids = new Map(plan.map((task) => [task.id, task.type === "tool" ? task.tool : ""]));
   const meant = (Array.isArray(given) ? given : []).flatMap((task) => {
     const { id, tool } = isObject(task) ? task : {};
     const found = typeof id === "string" && typeof tool === "string" && !tool.includes(":") ? ids.get(id) : undefined;
     return found ? [[tool as string, found]] : [];
   });
-  return meant.length === 0 ? answer : Object.assign(answer, { [TOOLS]: Object.fromEntries(meant) });
+  return meant.length === 0 ? {} : { meant: Object.fromEntries(meant) };
 }
 
-/** A run's answer as a tool's result: its JSON, then what its tasks gave besides. */
-export function resultOfRun(answer: JsonObject, isError = false): ToolResult {
-  const { content = [], meta = {} } = (answer as { [BESIDE]?: BesideResults })[BESIDE] ?? {};
-  const { content: [text] } = textResult(JSON.stringify(answer)) as { content: Json[] };
-  const meant = (answer as { [TOOLS]?: JsonObject })[TOOLS];
+/** A run's answer as a tool result: its JSON as text, then the attachments. */
+export function resultOfRun({ body, attachments, meant }: RunAnswer, isError = false): ToolResult {
+  const { content = [], meta = {} } = attachments ?? {};
+  const { content: [text] } = textResult(JSON.stringify(body)) as { content: Json[] };
   const about = {
     ...Object.keys(meta).length > 0 && { "agentcards/results": meta },
     ...meant && { [MEANT]: meant },

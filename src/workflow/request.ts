@@ -7,31 +7,31 @@ import type { Caller } from "../model/call.ts";
 import { cautiously, type Proposal } from "../suggest/suggestions.ts";
 import { workflowAnswer } from "./answer.ts";
 import { listRuns } from "./list.ts";
-import { withMeantTools } from "./attachments.ts";
+import { meantTools, type RunAnswer } from "./attachments.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./input.ts";
 import type { WorkSession } from "./workflows.ts";
 
 const SHOWN_REASONS = 24;
 
 /** Runs what an agent sent: tasks, or what it wants in words. */
-export async function runRequest(session: WorkSession, input: unknown, caller: Caller): Promise<JsonObject> {
+export async function runRequest(session: WorkSession, input: unknown, caller: Caller): Promise<RunAnswer> {
   const request = parseRunOrIntent(input);
   if ("intent" in request) return await runIntent(session, request, caller);
   session.suggestions.ran(session, request.tasks);
   const view = await session.workflows.start({ ...request, name: "" }, { session, caller, by: "agent" });
-  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
+  return { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
 }
 
 /** Does what an agent decided about a run. */
-export async function resumeRequest(session: WorkSession, input: unknown, caller: Caller): Promise<JsonObject> {
+export async function resumeRequest(session: WorkSession, input: unknown, caller: Caller): Promise<RunAnswer> {
   const request = parseResumeOrReplan(input);
-  if (!request) return await listRuns(session);
+  if (!request) return { body: await listRuns(session) };
   if (request.action === "replan") return await replanRun(session, request, caller);
   const view = await session.workflows.resume(request, { session, caller, by: "agent" });
   if (request.action === "continue" || request.action === "abort") {
     session.suggestions.decided(request.workflow_id, request.action === "continue");
   }
-  return withMeantTools(await workflowAnswer(view, session), request.tasks, view.state.plan);
+  return { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
 }
 
 /** Plans what is wanted in words; where it is sure enough, the part that only reads is run at once. */
@@ -39,13 +39,13 @@ async function runIntent(
   session: WorkSession,
   { intent, options }: { readonly intent: string; readonly options: RunOptions },
   caller: Caller,
-): Promise<JsonObject> {
+): Promise<RunAnswer> {
   session.observer.asked(intent);
   const proposal = await session.suggestions.suggest(session, intent);
   const answer = proposalAnswer(proposal);
   if (proposal.mode !== "speculative_execution") {
     if (proposal.tasks.length > 0) session.suggestions.offered(session, intent, proposal);
-    return answer;
+    return { body: answer };
   }
   const careful = cautiously(session.config, proposal.tasks, (id) => toolIn(session, id));
   const view = await session.workflows.start(
@@ -53,7 +53,8 @@ async function runIntent(
     { session, caller, by: "agent" },
   );
   session.suggestions.offered(session, intent, proposal, view.id);
-  return { ...answer, ...await workflowAnswer(view, session) };
+  const { body, ...rest } = await workflowAnswer(view, session);
+  return { ...rest, body: { ...answer, ...body } };
 }
 
 /** Proposes tasks for what else is wanted of a run, bound to what is there already; the agent adds them by itself. */
@@ -61,7 +62,7 @@ async function replanRun(
   session: WorkSession,
   { workflow_id, requirement }: { readonly workflow_id: string; readonly requirement: string },
   caller: Caller,
-): Promise<JsonObject> {
+): Promise<RunAnswer> {
   const by = { session, caller, by: "agent" } as const;
   const { state } = await session.workflows.resume({ workflow_id, action: "status" }, by);
   if (state.status === "completed") {
@@ -75,7 +76,7 @@ async function replanRun(
     : `Nothing was added.${
       proposal.missing.length > 0 ? " Fill in what is missing." : ""
     } Check the tasks, then add those you want with resume_workflow inject.`;
-  return { ...proposalAnswer(proposal), next, workflow_id, status: state.status };
+  return { body: { ...proposalAnswer(proposal), next, workflow_id, status: state.status } };
 }
 
 function toolIn(session: WorkSession, id: string): Tool | undefined {
