@@ -1,4 +1,5 @@
 import type { RunOptions } from "../dag/event.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import { plan } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, inOneLine } from "../model/errors.ts";
@@ -6,8 +7,8 @@ import { meant } from "../model/coerce.ts";
 import { readBySchema } from "../model/meaning.ts";
 import { isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
-import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { effectOf, worse } from "../policy/effects.ts";
+import { type Effect, OWN_SERVER, splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { effectOf } from "../policy/effects.ts";
 import { forbiddenOwnTool, judge } from "../policy/rules.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { denied } from "../policy/denied.ts";
@@ -37,6 +38,11 @@ export function createToolBook(session: Session): ToolBook {
     return index.get(name);
   }
 
+  const effectOfTool = (id: string): Effect => {
+    const found = find(id);
+    if ("tool" in found) return effectOf(session.config.policy, found.tool!);
+    return splitToolId(id).server === OWN_SERVER ? "read" : "effectful";
+  };
   const find = (name: string): Found => book.get(name) ?? { problem: `There is no tool "${oneLine(name, 100)}"` };
   return {
     async learn(names) {
@@ -57,16 +63,7 @@ export function createToolBook(session: Session): ToolBook {
       }
     },
     find,
-    effectOf(task) {
-      if (task.type === "code_execution") return task.side_effects ? "effectful" : "read";
-      const found = find(task.tool);
-      const effect = "tool" in found
-        ? effectOf(session.config.policy, found.tool!)
-        : task.tool.startsWith("agentcards:")
-        ? "read"
-        : "effectful";
-      return task.side_effects ? worse(effect, "effectful") : effect;
-    },
+    effectOf: (task) => kindOf(task).effectOf(task, effectOfTool),
   };
 }
 

@@ -1,3 +1,4 @@
+import { kindOf } from "../dag/kinds/all.ts";
 import type { Dependency } from "../graphrag/dependency.ts";
 import type { Neighbour } from "../graphrag/graph.ts";
 import { feeds } from "../suggest/english/feeds.ts";
@@ -90,7 +91,7 @@ async function graphOf(dependencies: readonly Dependency[]) {
 }
 
 function describedBy(plan: Template["tasks"]): string {
-  return plan.map((task) => task.type === "tool" ? splitToolId(task.tool).name.replace(/[_-]/g, " ") : "code").join(
+  return plan.map((task) => splitToolId(kindOf(task).describe(task)).name.replace(/[_-]/g, " ")).join(
     ", then ",
   );
 }

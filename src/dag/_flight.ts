@@ -35,12 +35,6 @@ export interface Flight {
   calls?: CodeCalls;
 }
 
-export interface CodeStart {
-  readonly flight: Flight;
-  readonly attempt: number;
-  readonly input: JsonObject;
-}
-
 export interface Ended {
   readonly attempt: number;
   readonly ms: number;

@@ -3,6 +3,7 @@ import type { JsonObject } from "../model/json.ts";
 import { type Approvable, APPROVAL_MS, NOT_ALLOWED } from "./approval.ts";
 import type { Happening } from "./event.ts";
 import type { Node } from "./_nodes.ts";
+import { kindOf } from "./kinds/all.ts";
 import type { Held } from "./pending.ts";
 import type { RunPorts } from "./run_port.ts";
 import type { Approval, RunState } from "./run_state.ts";
@@ -43,8 +44,8 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
      * makes; code itself has no effect.
      */
     holds({ id, task, effect }: Node, args: JsonObject, key?: string): boolean {
-      if (state.options.pause !== "effects" || task.type !== "tool" || effect !== "effectful") return false;
-      const call = { task: id, tool: task.tool, arguments: args, ...key !== undefined && { key } };
+      if (state.options.pause !== "effects" || kindOf(task).journalsCalls || effect !== "effectful") return false;
+      const call = { task: id, ...kindOf(task).waiting(task, args), ...key !== undefined && { key } };
       const release = releaseOf(call);
       if (state.released.has(release) && !gone.has(release)) {
         gone.add(release);
@@ -60,8 +61,14 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
       if (state.refused.has(hash)) return { kind: "refused", error: NOT_ALLOWED };
       const allowed = use(hash);
       if (allowed) return allowed;
-      const tool = task.type === "tool" && { tool: task.tool };
-      const request: Held = { task: id, ...tool, arguments: args, reason: "approval", why, hash, definition };
+      const request: Held = {
+        task: id,
+        ...kindOf(task).waiting(task, args),
+        reason: "approval",
+        why,
+        hash,
+        definition,
+      };
       const goBack = makeRoom(node);
       const word = await ports.askHuman(needed, request, signal).catch(() => undefined);
       goBack();

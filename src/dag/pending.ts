@@ -1,6 +1,6 @@
 import type { JsonObject } from "../model/json.ts";
-import { effectsOf, openEffects } from "./code_call.ts";
 import type { EndStatus, PauseReason, Pending, WaitingCall } from "./event.ts";
+import { kindOf } from "./kinds/all.ts";
 import type { RunState, TaskState } from "./run_state.ts";
 
 const SHOWN_TASKS = 10;
@@ -82,13 +82,7 @@ function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" 
 function doubtfulCalls({ plan, tasks }: RunState, id: string): WaitingCall[] {
   const task = plan.find((candidate) => candidate.id === id);
   if (!task) return [{ task: id }];
-  const { sent, doubt, calls } = tasks.get(id)!;
-  if (task.type === "tool") return [{ task: id, tool: task.tool, arguments: sent ?? task.arguments }];
-  // In doubt as a whole: what it has done is what somebody has to look at.
-  const shown = doubt === undefined ? effectsOf(calls) : openEffects(calls);
-  if (shown.length === 0) return [{ task: id, code: task.code }];
-  return shown.toSorted((a, b) => Number(b.call === doubt) - Number(a.call === doubt))
-    .map(({ tool, arguments: args }) => ({ task: id, code: task.code, tool, ...args && { arguments: args } }));
+  return kindOf(task).doubtful(task, tasks.get(id)!).map((call) => ({ task: id, ...call }));
 }
 
 function isEnded({ tasks }: RunState, id: string): boolean {

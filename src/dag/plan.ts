@@ -1,42 +1,17 @@
-import { z } from "../../deps.ts";
+import type { z } from "../../deps.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { parseMeaning } from "../model/coerce.ts";
-import { deepFreeze, isObject, type JsonObject } from "../model/json.ts";
+import { deepFreeze, isObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { isTaskId, referencesIn } from "./references.ts";
-import type { CodeTask, Plan, PlannedTask, Task } from "./task.ts";
+import { kindOf, KINDS } from "./kinds/all.ts";
+import type { Plan, PlannedTask, Task } from "./task.ts";
 
 export interface PlanOptions {
   readonly maxTasks: number;
   /** What is wrong with a task itself: an unknown tool, arguments that its schema does not allow. */
   check(task: Task): readonly string[];
 }
-
-const LONGEST_TIMEOUT = 86_400_000;
-const common = {
-  id: z.string(),
-  depends_on: z.array(z.string()).max(10_000).optional(),
-  side_effects: z.boolean().optional(),
-  timeout_ms: z.number().int().min(1).max(LONGEST_TIMEOUT).optional(),
-  retries: z.number().int().min(0).max(10).optional(),
-};
-const toolTask = z.strictObject({
-  ...common,
-  type: z.literal("tool").optional(),
-  tool: z.string().min(1).max(256),
-  arguments: z.record(z.string(), z.unknown()).optional(),
-});
-const codeTask = z.strictObject({
-  ...common,
-  type: z.literal("code_execution").default("code_execution"),
-  code: z.string().min(1).max(256 * 1024),
-  context: z.record(z.string(), z.unknown()).optional(),
-  intent: z.string().max(2_000).optional(),
-  sandbox_config: z.strictObject({
-    timeout: z.number().int().min(1).max(LONGEST_TIMEOUT).optional(),
-    memoryLimit: z.number().int().min(1).optional(),
-  }).optional(),
-});
 
 /** How many problems one error names; the rest is counted. */
 const SHOWN_PROBLEMS = 20;
@@ -55,7 +30,7 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   const problems: string[] = [];
   const read = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
   const ids = new Set(read.map(({ id }) => id));
-  const tasks = read.map((task) => task.type === "code_execution" ? withSpokenOf(task, ids, problems) : task);
+  const tasks = read.map((task) => kindOf(task).linked(task, ids, problems));
   const add = (more: readonly string[]) => more.forEach((problem) => problems.push(problem));
   add(repeated(tasks));
   for (const task of tasks) add(options.check(task).map(named(task.id)));
@@ -89,56 +64,47 @@ function invalid(problems: readonly string[]): AgentCardsError {
 
 const named = (id: string) => (problem: string) => `task ${id}: ${problem}`;
 
+/** The type that an entry means, where it is a known one. */
+function typeOf(entry: unknown): Task["type"] | undefined {
+  if (!isObject(entry)) return "tool";
+  const { type } = entry;
+  if (type === undefined) return "code" in entry ? "code_execution" : "tool";
+  if (type === "code") return "code_execution";
+  return typeof type === "string" && Object.hasOwn(KINDS, type) ? type as Task["type"] : undefined;
+}
+
 function readTask(entry: unknown, place: number, problems: string[]): Task | undefined {
   const raw = entry as { id?: unknown; type?: unknown } | null;
   const label = typeof raw?.id === "string" && isTaskId(raw.id) ? `task ${raw.id}` : `task number ${place + 1}`;
-  const isCode = raw?.type === "code_execution" || raw?.type === "code" ||
-    (raw?.type === undefined && isObject(entry) && "code" in entry);
-  if (raw?.type === "code") return readTask({ ...entry as object, type: "code_execution" }, place, problems);
-  const schema = isCode ? codeTask : toolTask;
-  const parsed = isCode ? parseMeaning(codeTask, entry) : parseMeaning(toolTask, entry);
+  const type = typeOf(entry) ?? "tool";
+  const { form, word, example } = KINDS[type];
+  const parsed = parseMeaning(form, isObject(entry) && raw?.type === "code" ? { ...entry, type } : entry);
   if (!parsed.success) {
     const { issues } = parsed.error;
     const wrong = issues.slice(0, SHOWN_OF_A_TASK).map((issue) => problemText(issue));
     const more = issues.length > SHOWN_OF_A_TASK ? `, and ${issues.length - SHOWN_OF_A_TASK} more` : "";
-    const known = Object.keys(schema.shape).join(", ");
-    problems.push(
-      `${label}: ${wrong.join(", ")}${more}. A ${isCode ? "code" : "tool"} task has ${known}; ${
-        isCode ? CODE_EXAMPLE : TOOL_EXAMPLE
-      }`,
-    );
+    const known = Object.keys(form.shape).join(", ");
+    problems.push(`${label}: ${wrong.join(", ")}${more}. A ${word} task has ${known}; ${example}`);
     return;
   }
-  const { id, depends_on = [] } = parsed.data;
-  if (!isTaskId(id)) {
+  const task = { depends_on: [], ...parsed.data } as unknown as Task;
+  if (!isTaskId(task.id)) {
     problems.push(
       `${label}: an id is 1 to 64 letters, digits, _ or -, and no word of the language such as constructor`,
     );
     return;
   }
   try {
-    // What a task refers to, it waits for.
-    const referred = referencesIn("tool" in parsed.data ? parsed.data.arguments : parsed.data.context)
+    // A task waits for every task that it refers to.
+    const referred = referencesIn(kindOf(task).input(task))
       .flatMap((reference) => reference.kind === "output" ? [reference.id] : []);
-    const all = [...new Set([...depends_on, ...referred])];
-    return "tool" in parsed.data
-      ? {
-        ...parsed.data,
-        type: "tool",
-        arguments: (parsed.data.arguments ?? {}) as JsonObject,
-        depends_on: all,
-      } as Task
-      : { ...parsed.data, depends_on: all } as Task;
+    return { ...task, depends_on: [...new Set([...task.depends_on, ...referred])] };
   } catch (error) {
     problems.push(`${label}: ${messageOf(error)}`);
   }
 }
 
-const TOOL_EXAMPLE = 'for example {"id": "a", "tool": "server:tool", "arguments": {"x": "$OUTPUT[b].y"}}';
-const CODE_EXAMPLE =
-  'for example {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"]}';
-
-const KEYS = [...new Set([...Object.keys(toolTask.shape), ...Object.keys(codeTask.shape)])];
+const KEYS = [...new Set(Object.values(KINDS).flatMap(({ form }) => Object.keys(form.shape)))];
 /** Names that are often taken for others. */
 const ALIASES: Readonly<Record<string, string>> = {
   args: "arguments",
@@ -161,22 +127,6 @@ function problemText({ code, path, message, ...rest }: z.core.$ZodIssue): string
     }).join(", ");
   }
   return `${place || "it"}: ${oneLine(message, 200)}`;
-}
-
-const SPOKEN_OF = /\bdeps(?:\.([A-Za-z_]\w*)|\?\.([A-Za-z_]\w*)|\[["']([\w-]{1,64})["']\])/g;
-
-/** Code waits for the tasks that it speaks of as `deps.ID`, as a reference makes a tool task wait. */
-function withSpokenOf(task: CodeTask, ids: ReadonlySet<string>, problems: string[]): CodeTask {
-  const misplaced = [...task.code.matchAll(/(?<!\$)\$OUTPUT\[([\w-]{1,64})\]/g)].map(([, id]) => id!).find((id) =>
-    ids.has(id)
-  );
-  if (misplaced !== undefined) {
-    problems.push(`task ${task.id}: $OUTPUT is for arguments; code reads deps.${misplaced}.output`);
-  }
-  const spoken = [...task.code.matchAll(SPOKEN_OF)].map(([, dotted, optional, quoted]) => dotted ?? optional ?? quoted!)
-    .filter((id) => ids.has(id) && id !== task.id);
-  const depends_on = [...new Set([...task.depends_on, ...spoken])];
-  return depends_on.length === task.depends_on.length ? task : { ...task, depends_on };
 }
 
 function repeated(tasks: readonly Task[]): string[] {

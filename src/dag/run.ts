@@ -1,10 +1,10 @@
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { createEventStream } from "./_event_stream.ts";
-import { createCodeCalls } from "./_code_calls.ts";
-import { type CodeStart, type Ended, type Flight, isGentle, type StopKind, timeOf, timesOf } from "./_flight.ts";
+import { type Ended, type Flight, isGentle, type StopKind, timesOf } from "./_flight.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
-import { dependenciesOf, fillIn, interruptedArguments, sentArguments } from "./_inputs.ts";
+import { fillIn, interruptedArguments, sentArguments } from "./_inputs.ts";
+import { kindOf } from "./kinds/all.ts";
 import { createGate } from "./_gate.ts";
 import { createReadyQueue } from "./_ready_queue.ts";
 import { createRetries } from "./_retries.ts";
@@ -13,7 +13,7 @@ import { createNodes, type Node } from "./_nodes.ts";
 import { type Held, outcomeOf, pendingOf, summaryOf } from "./pending.ts";
 import { record } from "./state.ts";
 import type { Run, RunInput, TaskResult } from "./run_port.ts";
-import type { CodeTask, Plan } from "./task.ts";
+import type { Plan } from "./task.ts";
 
 const ABORTED = "the run was aborted";
 const RETRIES = 3;
@@ -35,6 +35,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
   const gate = createGate({ state, ports, held, now, emit, makeRoom });
   // What code calls has no place of its own that others could use.
   const gateInside = createGate({ state, ports, held, now, emit, makeRoom: () => () => {} });
+  const surroundings = { state, ports, gate, gateInside, held, patienceMs, emit };
   let { layers } = plan;
   let isToPause = false;
   let stopped: { kind: StopKind; why: string } | undefined;
@@ -74,7 +75,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
   function becomeReady(first: readonly Node[]): void {
     const line = [...first];
     for (const node of line) {
-      const failed = node.task.type === "tool" &&
+      const failed = !kindOf(node.task).takesFailures &&
         node.task.depends_on.find((id) => state.tasks.get(id)?.status !== "success");
       if (failed) {
         void emit({ kind: "skipped", task: node.id, why: `it needs ${failed}, which did not succeed` });
@@ -99,6 +100,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
 
   async function start(node: Node): Promise<void> {
     const { id, task } = node;
+    const kind = kindOf(task);
     const flight: Flight = { controller: new AbortController(), isSent: false };
     inFlight.set(node, flight);
     const { signal } = flight.controller;
@@ -112,8 +114,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     let input: JsonObject = {};
     let result: TaskResult | undefined;
     const begin = async (approval?: string) => {
-      // Code can always run again: what it calls is in the journal for itself.
-      const effect = task.type === "tool" ? node.effect : "read";
+      const effect = kind.journalsCalls ? "read" : node.effect;
       const isActing = effect !== "read";
       const written = emit({
         kind: "started",
@@ -129,24 +130,10 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       began = performance.now();
     };
     try {
-      const given = (task.type === "tool" ? task.arguments : task.context) ?? {};
-      const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(given, state.tasks, ports.load);
+      const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(kind.input(task), state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
-      if (task.type === "code_execution") {
-        await begin();
-        result = await runCode(node, task, { flight, attempt, input });
-      } else if (!gate.holds(node, input)) {
-        const called = await ports.callTool(task, input, {
-          ...timeOf(task),
-          signal,
-          onSent,
-          allow: (needed) => gate.allow(node, input, needed, signal),
-          beforeSend: begin,
-        });
-        // A call that waits for somebody has not begun.
-        if (called.ok || called.kind !== "held") result = called;
-      }
+      result = await kind.run({ ...surroundings, task, node, attempt, input, flight, begin, onSent });
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };
     }
@@ -160,32 +147,10 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     advance();
   }
 
-  async function runCode(node: Node, task: CodeTask, { flight, attempt, input }: CodeStart): Promise<TaskResult> {
-    const { controller } = flight;
-    const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
-    controller.signal.throwIfAborted();
-    const calls = createCodeCalls({
-      node,
-      task,
-      attempt,
-      state,
-      ports,
-      gate: gateInside,
-      held,
-      controller,
-      emit,
-      patienceMs,
-    });
-    flight.calls = calls;
-    // What code before it left, under what the task itself was given.
-    const context = Object.fromEntries([...Object.entries(state.workflow.context), ...Object.entries(input)]);
-    const how = { ...timeOf(task), signal: controller.signal, call: calls.call };
-    return await calls.settled(await ports.runCode(task, { deps, context }, how));
-  }
-
   function end(node: Node, ended: Ended): void {
     const { attempt, result, flight, input } = ended;
     const { id, task, effect } = node;
+    const kind = kindOf(task);
     const about = { task: id, attempt };
     const took = timesOf(ended);
     if (result.ok) {
@@ -199,10 +164,10 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     };
     const inDoubt = (why: string) => void emit({ kind: "in_doubt", ...about, why, ...openCall(id) });
     if (stopped && flight.controller.signal.aborted) {
-      const { why, kind } = stopped;
-      const isOpen = task.type === "tool" ? effect === "effectful" && flight.isSent : "call" in openCall(id);
+      const { why } = stopped;
+      const isOpen = kind.journalsCalls ? "call" in openCall(id) : effect === "effectful" && flight.isSent;
       if (isOpen) inDoubt(`under way when ${why}`);
-      else if (isGentle(kind)) failed("again");
+      else if (isGentle(stopped.kind)) failed("again");
       else if (hasActed(state.tasks.get(id)?.calls)) {
         void emit({ kind: "failed", ...about, ...took, error: `its code had acted when ${why}`, status: "error" });
       } else void emit({ kind: "skipped", task: id, why });
@@ -215,8 +180,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       inDoubt(result.error);
     } else if (result.kind === "question") {
       failed("again");
-      const call = task.type === "tool" ? { tool: task.tool, arguments: input } : {};
-      held.set(id, { reason: "question", task: id, why: result.error, ...call });
+      held.set(id, { reason: "question", task: id, why: result.error, ...kind.waiting(task, input) });
     } else if (
       result.kind === "lost" && effect !== "effectful" &&
       attempt - (state.tasks.get(id)?.base ?? 0) <= (task.retries ?? RETRIES)
@@ -225,7 +189,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       retries.after(RETRY_AFTER_MS * 2 ** (attempt - 1), () => (ready.add(node), advance()));
     } else {
       // Code that has acted did not fail safely, whatever was said of it.
-      const isSafe = task.type === "code_execution" && !task.side_effects && !hasActed(state.tasks.get(id)?.calls);
+      const isSafe = kind.isSafeToFail(task) && !hasActed(state.tasks.get(id)?.calls);
       failed(isSafe ? "failed_safe" : "error");
       becomeReady(settle(node));
     }

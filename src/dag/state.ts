@@ -12,6 +12,7 @@ import {
 } from "./event.ts";
 import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, openEffects, upToLastEffect } from "./code_call.ts";
 import { restoredPending } from "./pending.ts";
+import { kindOf } from "./kinds/all.ts";
 import type { Approval, RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
 
@@ -231,7 +232,7 @@ export function releaseOf({ task, key }: { readonly task: string; readonly key?:
 
 /** Puts a task into the plan, in the place of one of the same name if there is one. */
 function putTask(state: Mutable, task: Task): void {
-  const isCode = task.type === "code_execution";
+  const isCode = kindOf(task).journalsCalls;
   const { attempt = 0, calls } = state.tasks.get(task.id) ?? {};
   state.released.delete(task.id);
   const place = state.plan.findIndex(({ id }) => id === task.id);

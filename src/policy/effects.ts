@@ -1,13 +1,7 @@
 import type { Config } from "../config/schema.ts";
+import { worse } from "../model/effect.ts";
 import { matchesPattern } from "../model/pattern.ts";
 import type { Effect, Tool } from "../model/tool.ts";
-
-const DANGER: Readonly<Record<Effect, number>> = { read: 0, idempotent: 1, effectful: 2 };
-
-/** The more dangerous of two. */
-export function worse(a: Effect, b: Effect): Effect {
-  return DANGER[a] >= DANGER[b] ? a : b;
-}
 
 /** The configuration's word; else the more dangerous of what the server says and what the name says; else effectful. */
 export function effectOf(

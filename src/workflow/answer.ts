@@ -1,4 +1,5 @@
 import { isOver, type Pending, type WaitingCall } from "../dag/event.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import { endsOf } from "../dag/pending.ts";
 import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
 import { messageOf } from "../model/errors.ts";
@@ -186,7 +187,8 @@ export function statsOf(state: RunState): RunStats {
     const { id, depends_on } = task;
     const { ms = 0, startMs = 0, starts: inCode = {} } = tasks.get(id) ?? {};
     // Tasks that wait for one server to start wait at the same time; one by one, the first alone would.
-    const waits = task.type === "tool" ? { [splitToolId(task.tool).server ?? ""]: startMs } : inCode;
+    const [tool] = kindOf(task).tools(task);
+    const waits = tool === undefined ? inCode : { [splitToolId(tool).server ?? ""]: startMs };
     for (const [server, waited] of Object.entries(waits)) {
       starts.set(server, Math.max(starts.get(server) ?? 0, waited));
       sum -= waited;

@@ -1,4 +1,5 @@
 import { type ToolResult } from "../model/call.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import type { TaskState } from "../dag/run_state.ts";
 import type { Task } from "../dag/task.ts";
 import { messageOf } from "../model/errors.ts";
@@ -78,7 +79,7 @@ async function loaded(beside: Beside | { readonly handle: string }, session: Ses
 
 /** The tools that the bare names among tasks meant. */
 export function meantTools(given: unknown, plan: readonly Task[]): Pick<RunAnswer, "meant"> {
-  const ids = new Map(plan.map((task) => [task.id, task.type === "tool" ? task.tool : ""]));
+  const ids = new Map(plan.map((task) => [task.id, kindOf(task).tools(task)[0] ?? ""]));
   const meant = (Array.isArray(given) ? given : []).flatMap((task) => {
     const { id, tool } = isObject(task) ? task : {};
     const found = typeof id === "string" && typeof tool === "string" && !tool.includes(":") ? ids.get(id) : undefined;

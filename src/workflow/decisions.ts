@@ -1,5 +1,6 @@
 import { APPROVAL_MS, NOT_ALLOWED } from "../dag/approval.ts";
 import type { DecidedBy, Happening } from "../dag/event.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import { planAgain } from "../dag/plan.ts";
 import type { RunState, TaskState } from "../dag/run_state.ts";
 import { referencesIn } from "../dag/references.ts";
@@ -224,8 +225,7 @@ function resolution(request: Request, by: DecidedBy, { tasks, plan }: RunState):
 
 /** True if a task takes a value out of the output of another one. */
 function refersTo(task: Task, id: string): boolean {
-  const given = task.type === "tool" ? task.arguments : task.context ?? {};
-  return referencesIn(given).some((reference) => reference.kind === "output" && reference.id === id);
+  return referencesIn(kindOf(task).input(task)).some((reference) => reference.kind === "output" && reference.id === id);
 }
 
 function unfit({ workflow_id, action }: Request, why: string): AgentCardsError {

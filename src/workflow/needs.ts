@@ -1,5 +1,6 @@
 import { variablesOf } from "../config/expand.ts";
 import type { RunRow } from "../dag/journal.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import type { Task } from "../dag/task.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
 import { splitToolId } from "../model/tool.ts";
@@ -13,7 +14,7 @@ export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">)
 
 /** The servers that tasks call. */
 export function serversOf(tasks: readonly Task[]): string[] {
-  const names = tasks.flatMap((task) => task.type === "tool" ? splitToolId(task.tool).server ?? [] : []);
+  const names = tasks.flatMap((task) => kindOf(task).tools(task)).flatMap((tool) => splitToolId(tool).server ?? []);
   return [...new Set(names)].filter((name) => name !== "agentcards").sort();
 }
 

@@ -1,5 +1,6 @@
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
 import type { RunFilter, RunRow } from "../dag/journal.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import { ranMs, type RunState } from "../dag/run_state.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { pendingText, type RunStats } from "./answer.ts";
@@ -86,7 +87,7 @@ export function tasksOf({ plan, tasks }: RunState): TaskReport[] {
     const { status, attempt, began, ms, bytes, error } = tasks.get(task.id)!;
     return {
       id: task.id,
-      what: task.type === "tool" ? task.tool : "code",
+      what: kindOf(task).describe(task),
       depends_on: task.depends_on,
       status,
       attempt,

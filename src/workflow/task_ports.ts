@@ -1,6 +1,7 @@
 import type { Caller, CallResult, Origin, ToolResult } from "../model/call.ts";
 import { approvalHash } from "../dag/approval.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import type { ToolTask } from "../dag/task.ts";
 
 import { AgentCardsError, inOneLine, messageOf, toAgentCardsError } from "../model/errors.ts";
@@ -200,7 +201,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       if ("problem" in found) throw new AgentCardsError("TOOL_UNKNOWN", cleaned(found.problem));
       return { type: "tool", id, tool: found.id, arguments: args, depends_on: [] };
     },
-    serverOf: (task) => task.type === "tool" ? splitToolId(task.tool).server ?? "" : "code",
+    serverOf: (task) => splitToolId(kindOf(task).tools(task)[0] ?? "").server ?? kindOf(task).describe(task),
     async askHuman({ why, shown = {} }, { tool = "" }, signal) {
       if (!foldArguments(shown)) return undefined;
       return await questions.putApproval(

@@ -1,3 +1,4 @@
+import { kindOf } from "../dag/kinds/all.ts";
 import type { Database } from "../db/database.ts";
 import type { RunOptions } from "../dag/event.ts";
 import { escapeReferences, referencesIn } from "../dag/references.ts";
@@ -195,7 +196,7 @@ function valueFor(workflow: string, { name, type, usual }: TemplateParameter, gi
 }
 
 async function toolOf({ name, description, parameters, tasks }: Template): Promise<Tool> {
-  const steps = tasks.map((task) => task.type === "tool" ? task.tool : "code").join(" → ");
+  const steps = tasks.map((task) => kindOf(task).describe(task)).join(" → ");
   const inputSchema = {
     type: "object",
     properties: Object.fromEntries(

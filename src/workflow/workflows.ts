@@ -1,6 +1,7 @@
 import { isGenuine } from "../dag/approval.ts";
 import { type Happening, isOver } from "../dag/event.ts";
 import type { Journal, RunRow } from "../dag/journal.ts";
+import { kindOf } from "../dag/kinds/all.ts";
 import { planAgain } from "../dag/plan.ts";
 import { pendingOf, summaryOf } from "../dag/pending.ts";
 import type { RunState } from "../dag/run_state.ts";
@@ -280,7 +281,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       const servers = isDoubtful ? [] : serversOf(open);
       for (const server of servers) session.server(server).catalogue().catch(() => {});
     }
-    await book.learn(tasks.flatMap((task) => task.type === "tool" ? [task.tool] : []));
+    await book.learn(tasks.flatMap((task) => kindOf(task).tools(task)));
     const plan = planAgain(tasks);
     live.requireOpen();
     const writer = await journal.take(row, first, summaryOf(fold.state));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { effectOf, worse } from "../../src/policy/effects.ts";
+import { worse } from "../../src/model/effect.ts";
+import { effectOf } from "../../src/policy/effects.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 
 const policy = (effects: Record<string, "read" | "idempotent" | "effectful"> = {}) => ({

@@ -1,0 +1,15 @@
+import type { Task } from "../task.ts";
+import { CODE } from "./code.ts";
+import type { TaskKind } from "./kind.ts";
+import { TOOL } from "./tool.ts";
+
+/** Every kind of task by its `type`. */
+export const KINDS: { readonly [K in Task["type"]]: TaskKind<Extract<Task, { type: K }>> } = {
+  tool: TOOL,
+  code_execution: CODE,
+};
+
+/** The kind of a task. */
+export function kindOf<T extends Task>(task: T): TaskKind<T> {
+  return KINDS[task.type] as unknown as TaskKind<T>;
+}

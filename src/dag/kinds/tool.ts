@@ -1,0 +1,42 @@
+import { z } from "../../../deps.ts";
+import { worse } from "../../model/effect.ts";
+import { timeOf } from "../_flight.ts";
+import type { ToolTask } from "../task.ts";
+import { COMMON_FIELDS, type TaskKind } from "./kind.ts";
+
+/** A task that calls one tool. */
+export const TOOL: TaskKind<ToolTask> = {
+  word: "tool",
+  form: z.strictObject({
+    ...COMMON_FIELDS,
+    type: z.literal("tool").default("tool"),
+    tool: z.string().min(1).max(256),
+    arguments: z.record(z.string(), z.unknown()).default({}),
+  }),
+  example: 'for example {"id": "a", "tool": "server:tool", "arguments": {"x": "$OUTPUT[b].y"}}',
+  input: (task) => task.arguments,
+  linked: (task) => task,
+  takesFailures: false,
+  journalsCalls: false,
+  effectOf({ tool, side_effects }, ofTool) {
+    const effect = ofTool(tool);
+    return side_effects ? worse(effect, "effectful") : effect;
+  },
+  isSafeToFail: () => false,
+  async run({ task, node, input, flight: { controller: { signal } }, ports, gate, begin, onSent }) {
+    if (gate.holds(node, input)) return undefined;
+    const result = await ports.callTool(task, input, {
+      ...timeOf(task),
+      signal,
+      onSent,
+      allow: (needed) => gate.allow(node, input, needed, signal),
+      beforeSend: begin,
+    });
+    // A call that waits for somebody has not begun.
+    return result.ok || result.kind !== "held" ? result : undefined;
+  },
+  tools: ({ tool }) => [tool],
+  describe: ({ tool }) => tool,
+  waiting: ({ tool }, input) => ({ tool, arguments: input }),
+  doubtful: ({ tool, arguments: given }, { sent }) => [{ tool, arguments: sent ?? given }],
+};
