@@ -154,7 +154,8 @@ function createProgram(done: (code: number) => void): Command {
     });
   runs.command("show").argument("<run>", RUN_ID)
     .description("show how a run went, on a common time axis")
-    .option("--json", "print one JSON object")
+    .option("--follow", "show the run while it goes on, until it ends")
+    .option("--json", "print one JSON object; with --follow one event a line")
     .action(async (id, options) => {
       const { showRun } = await load<typeof import("./runs_show.ts")>("./runs_show.ts");
       done(await showRun(id, options, terminal));

@@ -5,6 +5,7 @@ import { ask } from "./ask.ts";
 import { runId } from "./find_run.ts";
 import { pendingLines, type PendingText, pendingWords } from "./pending_text.ts";
 import { spansOf } from "./run_spans.ts";
+import { watchRun } from "./watch_run.ts";
 import { fit, screen, wrap } from "./screen.ts";
 import { duration, painter, type Terminal } from "./terminal.ts";
 import { clockTime, decisions, timeline } from "./timeline.ts";
@@ -12,10 +13,32 @@ import { clockTime, decisions, timeline } from "./timeline.ts";
 /** Without a terminal there is room to spare. */
 const COLUMNS_IN_A_FILE = 120;
 
+interface ShowOptions {
+  readonly json?: boolean;
+  readonly follow?: boolean;
+}
+
+const INTERRUPTED = 130;
+
 /** `agentcards runs show ID` */
-export async function showRun(given: string, { json }: { json?: boolean }, terminal: Terminal): Promise<number> {
-  const details = await ask<RunDetails>({ method: "run_show", params: { id: await runId(given) } });
+export async function showRun(given: string, { json, follow }: ShowOptions, terminal: Terminal): Promise<number> {
+  const params = { id: await runId(given) };
+  if (follow && json) return await printEvents(params.id, terminal);
+  if (follow) {
+    const watched = await watchRun<RunDetails>({ method: "observe", params }, terminal);
+    if ("stopped" in watched) return INTERRUPTED;
+    terminal.out(detailsText(watched.answer, terminal));
+    return 0;
+  }
+  const details = await ask<RunDetails>({ method: "run_show", params });
   terminal.out(json ? JSON.stringify(details) + "\n" : detailsText(details, terminal));
+  return 0;
+}
+
+/** Prints every event of a run as one line of JSON, from the first one on, until the run ends. */
+async function printEvents(id: string, terminal: Terminal): Promise<number> {
+  const onProgress = ({ event }: Record<string, unknown>) => event && terminal.out(JSON.stringify(event) + "\n");
+  await ask({ method: "observe", params: { id }, onProgress });
   return 0;
 }
 

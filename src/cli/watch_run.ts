@@ -9,16 +9,16 @@ import { createTaskTree, type TaskTree, treeLines } from "./task_tree.ts";
 import { painter, type Terminal } from "./terminal.ts";
 
 /** What came of watching: the run's answer, or that the human stopped the command. */
-export type Watched = { readonly answer: RunAnswer } | { readonly stopped: string | undefined };
+export type Watched<T = RunAnswer> = { readonly answer: T } | { readonly stopped: string | undefined };
 
 const DRAW_EVERY_MS = 100;
 const MOST_ROWS = 30;
 
 /** Asks the engine to run something and shows its tasks until the run ends or pauses. */
-export async function watchRun(
+export async function watchRun<T = RunAnswer>(
   question: Omit<Question, "onProgress">,
   terminal: Terminal | undefined,
-): Promise<Watched> {
+): Promise<Watched<T>> {
   const tree = createTaskTree();
   const show = () => terminal && canRedraw(terminal.isTerminal) ? showLive(tree, terminal) : undefined;
   let picture = show();
@@ -28,12 +28,12 @@ export async function watchRun(
     picture = undefined;
     return { [Symbol.dispose]: () => picture = isOver ? undefined : show() };
   });
-  const stop = Promise.withResolvers<Watched>();
+  const stop = Promise.withResolvers<Watched<T>>();
   const onInterrupt = () => stop.resolve({ stopped: tree.id() });
   Deno.addSignalListener("SIGINT", onInterrupt);
   try {
     const onProgress = (value: unknown) => tree.see(value as RunProgress);
-    const answer = ask<RunAnswer>({ ...question, onProgress, onQuestion });
+    const answer = ask<T>({ ...question, onProgress, onQuestion });
     return await Promise.race([answer.then((answer) => ({ answer })), stop.promise]);
   } catch (error) {
     throw lostOnTheWay(error, tree.id());

@@ -4,6 +4,7 @@ import type { RunRow } from "../dag/journal.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json } from "../model/json.ts";
+import { observeRun } from "./observe.ts";
 import type { ControlContext, Method } from "./server.ts";
 import { statsOf, workflowAnswer } from "../workflow/answer.ts";
 import { parseResume, parseRun } from "../workflow/input.ts";
@@ -45,11 +46,14 @@ export const WORKFLOW_METHODS: readonly [string, Method][] = [
     return await reportsOf(workflows, { limit: typeof limit === "number" ? limit : 20 });
   }],
   ["run_show", async ({ session }, { id }): Promise<RunDetails> => {
-    const { journal } = (await session).workflows;
+    return await detailsOf(await session, id);
+  }],
+  ["observe", async ({ session, signal, progress }, { id }): Promise<RunDetails> => {
+    const { workflows } = await session;
     const row = await found(await session, id);
-    const { state } = await journal.open(row.id);
-    const events = await journal.events(row.id);
-    return { ...reportOf(row, state), reports: tasksOf(state), events, stats: statsOf(state) };
+    progress({ id: row.id, reports: [] } satisfies RunProgress);
+    for await (const event of observeRun(workflows, row.id, signal)) progress({ event } satisfies RunProgress);
+    return await detailsOf(await session, row.id);
   }],
   ["decide", async (context, params) => {
     const session = await context.session;
@@ -86,6 +90,14 @@ function deciderOf({ signal, ask, progress }: ControlContext, session: WorkSessi
     onStart: ({ id, state }: RunView) => progress({ id, reports: tasksOf(state) } satisfies RunProgress),
     onEvent: (event) => progress({ event } satisfies RunProgress),
   };
+}
+
+async function detailsOf(session: WorkSession, id: unknown): Promise<RunDetails> {
+  const { journal } = session.workflows;
+  const row = await found(session, id);
+  const { state } = await journal.open(row.id);
+  const events = await journal.events(row.id);
+  return { ...reportOf(row, state), reports: tasksOf(state), events, stats: statsOf(state) };
 }
 
 async function found(session: WorkSession, id: unknown): Promise<RunRow> {

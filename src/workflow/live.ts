@@ -76,12 +76,14 @@ export interface LiveRunsOptions {
   readonly code: CodeServices;
   /** Told of a run that is over. */
   onEnd(state: RunState, session: Session): void;
+  /** Told of every event of every run. */
+  onEvent(run: string, event: RunEvent): void;
   /** Told of a run that broke off because its journal could not be written. */
   onBroken(id: string, session: Session): void;
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptions) {
+export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: LiveRunsOptions) {
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
@@ -110,6 +112,7 @@ export function createLiveRuns({ journal, code, onEnd, onBroken }: LiveRunsOptio
       try {
         for await (const event of run.events) {
           for (const tell of listeners) tell.event(event);
+          onEvent(id, event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }
         if (isOver(state) && state.status !== "aborted") onEnd(state, session);

@@ -1,4 +1,4 @@
-import type { RunOptions } from "../dag/event.ts";
+import type { RunEvent, RunOptions } from "../dag/event.ts";
 import type { Journal } from "../dag/journal.ts";
 import type { Held } from "../dag/pending.ts";
 import type { RunState } from "../dag/run_state.ts";
@@ -24,6 +24,9 @@ export interface StartRequest {
   readonly asked?: Held;
 }
 
+/** Hears the events of runs. */
+export type RunListener = (run: string, event: RunEvent) => void;
+
 /** All runs of an engine: those that run, and those that rest in the journal. */
 export interface Workflows {
   readonly journal: Journal;
@@ -40,6 +43,8 @@ export interface Workflows {
   adopt(session: Session): Promise<void>;
   /** Goes on with runs that broke off, after the database was opened anew. */
   recover(): Promise<void>;
+  /** Hears every event of every run of this engine; the returned function ends that. */
+  observe(listener: RunListener): () => void;
   /** The state of a run that is running in this engine. */
   state(id: string): RunState | undefined;
   /** The runs that a session has started or gone on with. */

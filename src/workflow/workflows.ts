@@ -28,7 +28,7 @@ import {
   tooLate,
   unknownRun,
 } from "./resting.ts";
-import type { StartRequest, Workflows } from "./port.ts";
+import type { RunListener, StartRequest, Workflows } from "./port.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./needs.ts";
 import { isAskable, onceReadable } from "./attach.ts";
 import { checkOptions, createToolBook, planTasks, type ToolBook } from "../call/plan_tasks.ts";
@@ -46,7 +46,11 @@ export interface WorkflowsOptions {
 
 export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOptions): Workflows {
   const broken = createBrokenRuns(takeUpBroken);
-  const live = createLiveRuns({ journal, code, onEnd, onBroken: broken.add });
+  const listeners = new Set<RunListener>();
+  const onEvent: RunListener = (run, event) => {
+    for (const listener of listeners) listener(run, event);
+  };
+  const live = createLiveRuns({ journal, code, onEnd, onEvent, onBroken: broken.add });
   const inTurn = createTurns();
 
   /** True once a run that broke off runs again, or needs no runner. */
@@ -326,6 +330,10 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     async recover() {
       await journal.recover();
       broken.tryNow();
+    },
+    observe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     state: (id) => live.get(id)?.state,
     idsOf: live.idsOf,
