@@ -1,5 +1,5 @@
 // deno task demo: the main job of AgentCards on three real servers, in a home that is thrown away.
-import { duration, painter, thisTerminal } from "../src/cli/terminal.ts";
+import { duration, painter, thisTerminal } from "../src/cli/screen/terminal.ts";
 import { messageOf } from "../src/model/errors.ts";
 import { cut, oneLine, tokens } from "../src/model/text.ts";
 import { connectClient, type Message, type RawClient, textOf, type ToolResult } from "./fixtures/client.ts";

@@ -19,8 +19,9 @@ import { effectOf } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
 import { changedLists } from "./catalogue.ts";
 import { askCall, offered } from "./human/asking.ts";
-import { createObserver, NO_OBSERVER } from "./observer.ts";
+import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
+import { createObserver } from "./session_observer.ts";
 import type { Session, SessionContext, Shared, SharedServer } from "./session.ts";
 
 interface Asked {

@@ -13,7 +13,7 @@ import { type Tool, toolId } from "../model/tool.ts";
 import { effectOf } from "../policy/effects.ts";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
-import { bytes, type Terminal } from "./terminal.ts";
+import { bytes, type Terminal } from "./screen/terminal.ts";
 
 /** An engine whose lock was removed leaves within a second or two. */
 const DATA_FREE_WITHIN_MS = 5_000;

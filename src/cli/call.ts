@@ -3,9 +3,9 @@ import type { RunStatus } from "../dag/event.ts";
 import { isObject } from "../model/json.ts";
 import { sanitise } from "../model/text.ts";
 import { ask } from "./ask.ts";
-import { questionTaker } from "./question_prompt.ts";
-import { exitCodeOf } from "./run_answer.ts";
-import type { Terminal } from "./terminal.ts";
+import { questionTaker } from "./prompts/question.ts";
+import { exitCodeOf } from "./runs/answer.ts";
+import type { Terminal } from "./screen/terminal.ts";
 
 /** `agentcards call TOOL [JSON]` */
 export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {

@@ -2,7 +2,7 @@ import { type Home, locateHome } from "../config/home.ts";
 import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { ask } from "./ask.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./screen/terminal.ts";
 
 /** An engine gives itself 3 s to close; together with the rest of this command it is 5. */
 const CLOSES_WITHIN_MS = 3_800;

@@ -1,8 +1,8 @@
 import type { GraphReport } from "../control/learning_methods.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
-import { table } from "./table.ts";
-import { painter, type Terminal } from "./terminal.ts";
+import { table } from "./screen/table.ts";
+import { painter, type Terminal } from "./screen/terminal.ts";
 
 export interface GraphCommand {
   readonly dot?: boolean;

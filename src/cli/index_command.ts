@@ -2,9 +2,9 @@ import type { EmbedProgress, EmbedReport, IndexReport } from "../control/methods
 import { messageOf } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
-import { startProgress } from "./progress.ts";
-import { table } from "./table.ts";
-import { bytes, duration, painter, type Terminal } from "./terminal.ts";
+import { startProgress } from "./screen/progress.ts";
+import { table } from "./screen/table.ts";
+import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
 
 export interface IndexCommand {
   readonly json?: boolean;

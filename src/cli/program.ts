@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../platform/version.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
-import { thisTerminal } from "./terminal.ts";
+import { thisTerminal } from "./screen/terminal.ts";
 
 /** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */
 const WRONG_USAGE = 2;
@@ -59,7 +59,7 @@ function createProgram(done: (code: number) => void): Command {
     .option("--undo", "put everything back")
     .option("--json", "print one JSON object")
     .action(async (options) => {
-      const { runInit } = await load<typeof import("./init_command.ts")>("./init_command.ts");
+      const { runInit } = await load<typeof import("./init/command.ts")>("./init/command.ts");
       done(await runInit(options, terminal));
     });
 
@@ -140,7 +140,7 @@ function createProgram(done: (code: number) => void): Command {
     .addOption(new Option("--pause <when>", "stop and wait").choices(["never", "layer", "effects"]))
     .addHelpText("after", RUN_HELP)
     .action(async (file, options) => {
-      const { run } = await load<typeof import("./run.ts")>("./run.ts");
+      const { run } = await load<typeof import("./runs/run.ts")>("./runs/run.ts");
       done(await run(file, options, terminal));
     });
 
@@ -149,7 +149,7 @@ function createProgram(done: (code: number) => void): Command {
     .option("--limit <count>", "how many", positive, 20)
     .option("--json", "print one JSON list")
     .action(async (options) => {
-      const { runs } = await load<typeof import("./runs.ts")>("./runs.ts");
+      const { runs } = await load<typeof import("./runs/list.ts")>("./runs/list.ts");
       done(await runs(options, terminal));
     });
   runs.command("show").argument("<run>", RUN_ID)
@@ -157,7 +157,7 @@ function createProgram(done: (code: number) => void): Command {
     .option("--follow", "show the run while it goes on, until it ends")
     .option("--json", "print one JSON object; with --follow one event a line")
     .action(async (id, options) => {
-      const { showRun } = await load<typeof import("./runs_show.ts")>("./runs_show.ts");
+      const { showRun } = await load<typeof import("./runs/show.ts")>("./runs/show.ts");
       done(await showRun(id, options, terminal));
     });
   runs.command("resume").argument("<run>", RUN_ID)
@@ -165,7 +165,7 @@ function createProgram(done: (code: number) => void): Command {
     .option("--json", "print the answer as one JSON object")
     .addHelpText("after", RUN_CODES)
     .action(async (id, options) => {
-      const { resumeRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      const { resumeRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
       done(await resumeRun(id, { ...options, terminal }));
     });
   runs.command("retry").argument("<run>", RUN_ID).argument("[tasks...]", "these only")
@@ -173,14 +173,14 @@ function createProgram(done: (code: number) => void): Command {
     .option("--json", "print the answer as one JSON object")
     .addHelpText("after", RUN_CODES)
     .action(async (id, tasks, options) => {
-      const { retryRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      const { retryRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
       done(await retryRun(id, tasks, { ...options, terminal }));
     });
   runs.command("abort").argument("<run>", RUN_ID)
     .description("abort a run")
     .option("--json", "print the answer as one JSON object")
     .action(async (id, options) => {
-      const { abortRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+      const { abortRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
       done(await abortRun(id, { ...options, terminal }));
     });
   for (const parent of [runs, program]) {
@@ -195,7 +195,7 @@ function createProgram(done: (code: number) => void): Command {
       .option("--json", "print the answer as one JSON object")
       .addHelpText("after", RUN_CODES)
       .action(async (id, { json, ...command }) => {
-        const { resolveRun } = await load<typeof import("./runs_decide.ts")>("./runs_decide.ts");
+        const { resolveRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
         done(await resolveRun(id, command, { json, terminal }));
       });
   }
@@ -207,17 +207,17 @@ function createProgram(done: (code: number) => void): Command {
     .option("--description <text>", "what it does, for search")
     .option("--json", "print one JSON object")
     .action(async (run, name, options) => {
-      const { saveWorkflow } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      const { saveWorkflow } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
       done(await saveWorkflow([run, name], options, terminal));
     });
   workflow.command("list").description("list what is saved").option("--json", "print one JSON list")
     .action(async (options) => {
-      const { listWorkflows } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      const { listWorkflows } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
       done(await listWorkflows(options, terminal));
     });
   workflow.command("remove").argument("<name>").description("forget one")
     .action(async (name) => {
-      const { removeWorkflow } = await load<typeof import("./workflow.ts")>("./workflow.ts");
+      const { removeWorkflow } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
       done(await removeWorkflow(name, terminal));
     });
 
@@ -225,7 +225,7 @@ function createProgram(done: (code: number) => void): Command {
     .description("list the calls that wait for your word")
     .option("--json", "print one JSON list")
     .action(async (options) => {
-      const { approvals } = await load<typeof import("./approvals.ts")>("./approvals.ts");
+      const { approvals } = await load<typeof import("./prompts/approvals.ts")>("./prompts/approvals.ts");
       done(await approvals(options, terminal));
     });
   for (const action of ["approve", "reject"] as const) {
@@ -233,7 +233,7 @@ function createProgram(done: (code: number) => void): Command {
       .description(`${action === "approve" ? "allow" : "refuse"} the call that a run waits with (at a terminal only)`)
       .addHelpText("after", RUN_CODES)
       .action(async (id) => {
-        const { decideCall } = await load<typeof import("./approvals.ts")>("./approvals.ts");
+        const { decideCall } = await load<typeof import("./prompts/approvals.ts")>("./prompts/approvals.ts");
         done(await decideCall(action, id, terminal));
       });
   }

@@ -1,8 +1,8 @@
 import { oneLine } from "../model/text.ts";
 import type { Found } from "../call/search.ts";
 import { ask } from "./ask.ts";
-import { table } from "./table.ts";
-import { painter, type Terminal } from "./terminal.ts";
+import { table } from "./screen/table.ts";
+import { painter, type Terminal } from "./screen/terminal.ts";
 
 export interface SearchCommand {
   readonly limit: number;

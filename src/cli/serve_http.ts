@@ -10,7 +10,7 @@ import { serveHttp } from "../serve/http/server.ts";
 import type { ConnectEngine } from "../serve/http/wire.ts";
 import { ownProgram } from "../platform/own_program.ts";
 import { createStandaloneGateway } from "./standalone.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./screen/terminal.ts";
 
 export interface ServeHttpOptions {
   readonly port: number;

@@ -2,10 +2,10 @@ import { locateHome } from "../config/home.ts";
 import { readableByOthers } from "../config/secrets.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../control/methods.ts";
 import { oneLine } from "../model/text.ts";
-import { ago } from "./ago.ts";
+import { ago } from "./screen/relative_time.ts";
 import { ask } from "./ask.ts";
-import { table } from "./table.ts";
-import { bytes, duration, painter, type Terminal } from "./terminal.ts";
+import { table } from "./screen/table.ts";
+import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
 
 export interface StatusCommand {
   readonly verbose?: boolean;

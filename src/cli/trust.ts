@@ -13,8 +13,8 @@ import {
   trustProject,
 } from "../config/trust.ts";
 import { AgentCardsError } from "../model/errors.ts";
-import { confirm } from "./confirm.ts";
-import type { Terminal } from "./terminal.ts";
+import { confirm } from "./prompts/confirm.ts";
+import type { Terminal } from "./screen/terminal.ts";
 
 export interface TrustOptions {
   readonly yes?: boolean;

@@ -6,7 +6,7 @@ import { sketchOf } from "../suggest/english/sketch.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { splitToolId, toolId } from "../model/tool.ts";
-import type { Method } from "./server.ts";
+import type { Method } from "./context.ts";
 import { resolveTool } from "../call/resolve.ts";
 import { knownTools } from "../call/search.ts";
 import { type Template, templateOf } from "../workflow/templates.ts";

@@ -10,7 +10,7 @@ import type { ServerStatus } from "../mcp/server.ts";
 import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { toolResultOf, valueOf } from "../call/answer.ts";
-import type { ControlContext, Method, Params } from "./server.ts";
+import type { ControlContext, Method, Params } from "./context.ts";
 import { callTool } from "../call/call_tool.ts";
 import { VERSION } from "../platform/version.ts";
 import type { SearchStatus } from "../vector/search_port.ts";

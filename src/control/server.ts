@@ -4,25 +4,8 @@ import { isObject } from "../model/json.ts";
 import { TOO_LONG } from "../model/lines.ts";
 import { AT_A_TERMINAL } from "../call/human/asking.ts";
 import type { Channel } from "../serve/link/channel.ts";
-import type { Gateway } from "./gateway.ts";
+import type { ControlContext } from "./context.ts";
 import { METHODS } from "./methods.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
-
-/** What a control method works with. */
-export interface ControlContext {
-  readonly gateway: Gateway;
-  /** Rejects when the configuration cannot be used; methods that need none still work. */
-  readonly session: Promise<WorkSession>;
-  readonly signal: AbortSignal;
-  /** Puts a server's question to the human at the terminal, where there is one. */
-  readonly ask?: Ask;
-  progress(value: unknown): void;
-  stop(): void;
-}
-
-export type Params = Record<string, unknown>;
-/** One thing the command line can ask for. */
-export type Method = (context: ControlContext, params: Params) => Promise<unknown>;
 
 /**
  * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One

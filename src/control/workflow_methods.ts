@@ -1,11 +1,11 @@
 import { isGenuine } from "../dag/approval.ts";
 import type { RunEvent } from "../dag/event.ts";
-import type { RunRow } from "../dag/journal.ts";
+import type { RunRow } from "../dag/run_row.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { observeRun } from "./observe.ts";
-import type { ControlContext, Method } from "./server.ts";
+import type { ControlContext, Method } from "./context.ts";
 import { statsOf, workflowAnswer } from "../workflow/answer.ts";
 import { parseResume, parseRun } from "../workflow/input.ts";
 import type { Decider, RunView } from "../workflow/live.ts";

@@ -1,39 +1,12 @@
 import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import { createCommitQueue } from "./_commit_queue.ts";
-import { eventOf, type EventRow, rowOf, taken, unusable } from "./_rows.ts";
+import { createCommitQueue } from "./commit_queue.ts";
+import { eventOf, type EventRow, rowOf, taken, unusable } from "./rows.ts";
 import type { RunEvent, RunStatus } from "./event.ts";
 import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "./state.ts";
 import type { RunState } from "./run_state.ts";
-
-/** What is kept of a run besides what happens to it. */
-export interface RunHead {
-  readonly id: string;
-  readonly name: string;
-  readonly cwd: string;
-  /** Of the configuration it was started under. */
-  readonly fingerprint: string;
-  readonly servers: readonly string[];
-  /** Names of the variables that its servers need; never their values. */
-  readonly variables: readonly string[];
-  /** What lists show of it. */
-  readonly summary: JsonObject;
-  /** The key of the client's request that started it. */
-  readonly request?: string;
-}
-
-/** A run as lists show it. */
-export interface RunRow extends RunHead {
-  readonly status: RunStatus;
-  readonly epoch: number;
-  /** Whether somebody holds its lease. */
-  readonly isHeld: boolean;
-  /** When it was last known to be alive, at most one lease late. */
-  readonly seen: number;
-  readonly created: number;
-  readonly updated: number;
-}
+import type { RunHead, RunRow } from "./run_row.ts";
 
 /** The right to write on in a run's journal. */
 export interface Writer {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../model/json.ts";
 import type { Allowance } from "../model/call.ts";
 import type { Effect, Output } from "../model/tool.ts";
-import type { Dependency, LoadStored } from "./_inputs.ts";
+import type { Dependency, LoadStored } from "./inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
 import type { Writer } from "./journal.ts";
 import type { Approvable } from "./approval.ts";

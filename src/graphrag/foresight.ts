@@ -1,6 +1,6 @@
 import { canonicalJson, type JsonObject } from "../model/json.ts";
 import { lowerBound } from "./bound.ts";
-import { createPlaces } from "./places.ts";
+import { createPlaces } from "./two_queue_cache.ts";
 import { fill, isShort, type Recipe, type Remembered, staysAtHome } from "./recipe.ts";
 
 /** A call that may come next, with all its arguments. */

@@ -1,6 +1,6 @@
 import { terms } from "../model/words.ts";
 import { lowerBound } from "./bound.ts";
-import { createPlaces, type Places } from "./places.ts";
+import { createPlaces, type Places } from "./two_queue_cache.ts";
 
 /** One call of a trail: which tool, and which call exactly. */
 export interface Step {

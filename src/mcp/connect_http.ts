@@ -3,7 +3,7 @@ import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
-import { boundedFetch } from "./_bounded_fetch.ts";
+import { boundedFetch } from "./bounded_fetch.ts";
 import type { Capabilities } from "../model/question.ts";
 import {
   createClient,

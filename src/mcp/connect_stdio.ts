@@ -1,7 +1,7 @@
 import { type LargeResult } from "../model/call.ts";
 import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { createPending } from "./_pending.ts";
+import { createPending } from "./pending.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
 import type { Capabilities } from "../model/question.ts";

@@ -3,7 +3,7 @@ import { type CageOutcome, type CageRequest, type CageTools, startCage } from ".
 import type { Cgroups } from "./cgroup.ts";
 import type { Level } from "./command.ts";
 import { CAGE_LIMITS, type CageLimits } from "./limits.ts";
-import { createDoor } from "./door.ts";
+import { createDoor } from "./semaphore.ts";
 import { createPool } from "./pool.ts";
 
 export interface SandboxOptions {

@@ -6,7 +6,7 @@ import { debug } from "../telemetry/log.ts";
 import { shapeOf } from "../telemetry/redact.ts";
 import { textResult } from "../call/answer.ts";
 import { takes } from "../call/human/asking.ts";
-import { fileOf } from "../call/observer.ts";
+import { fileOf } from "../call/session_observer.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";

@@ -4,10 +4,10 @@ import { within } from "../model/time.ts";
 import { log } from "../telemetry/log.ts";
 import type { Query } from "./query.ts";
 import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
-import { openShelf, pauseAfter, type Shelf } from "./shelf.ts";
+import { openShelf, pauseAfter, type Shelf } from "./model_index.ts";
 import { createVectorStore, type Scores, type VectorStore } from "./store.ts";
 import type { ToolText } from "./tool_text.ts";
-import { readWorld } from "./world.ts";
+import { readWorld } from "./background_corpus.ts";
 
 export interface SemanticOptions {
   readonly database: Promise<Database | undefined>;

@@ -1,5 +1,5 @@
 import { variablesOf } from "../config/expand.ts";
-import type { RunRow } from "../dag/journal.ts";
+import type { RunRow } from "../dag/run_row.ts";
 import { kindOf } from "../dag/kinds/all.ts";
 import type { Task } from "../dag/task.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";

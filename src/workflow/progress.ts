@@ -1,7 +1,7 @@
 import type { RunEvent } from "../dag/event.ts";
+import type { RunState } from "../dag/run_state.ts";
 import { progressText } from "../model/progress.ts";
 import { oneLine } from "../model/text.ts";
-import type { LiveRun } from "./live.ts";
 
 type Tell = (progress: Record<string, unknown>) => void;
 
@@ -12,11 +12,18 @@ export interface Teller {
   part(task: string, said: Record<string, unknown>): void;
 }
 
+/** The run that a client waits for. */
+interface WatchedRun {
+  readonly id: string;
+  readonly state: RunState;
+  readonly written: Promise<void>;
+}
+
 /** The least that progress goes on: it must never stand still or go back. */
 const LEAST_STEP = 0.001;
 
 /** Tells a client that waits how a run comes along: its id first, then each task as it goes on and ends. */
-export function progressTo(tell: Tell, { id, state, written }: LiveRun): Teller {
+export function progressTo(tell: Tell, { id, state, written }: WatchedRun): Teller {
   const parts = new Map<string, number>();
   let done = state.workflow.tasks.length;
   let last = -1;

@@ -1,5 +1,6 @@
 import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
-import type { RunFilter, RunRow } from "../dag/journal.ts";
+import type { RunFilter } from "../dag/journal.ts";
+import type { RunRow } from "../dag/run_row.ts";
 import { kindOf } from "../dag/kinds/all.ts";
 import { ranMs, type RunState } from "../dag/run_state.ts";
 import { isObject, type JsonObject } from "../model/json.ts";

@@ -1,4 +1,4 @@
-import type { RunRow } from "../dag/journal.ts";
+import type { RunRow } from "../dag/run_row.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";

@@ -1,6 +1,7 @@
 import { isGenuine } from "../dag/approval.ts";
 import { type Happening, isOver } from "../dag/event.ts";
-import type { Journal, RunRow } from "../dag/journal.ts";
+import type { Journal } from "../dag/journal.ts";
+import type { RunRow } from "../dag/run_row.ts";
 import { kindOf } from "../dag/kinds/all.ts";
 import { planAgain } from "../dag/plan.ts";
 import { pendingOf, summaryOf } from "../dag/pending.ts";
@@ -8,7 +9,7 @@ import type { RunState } from "../dag/run_state.ts";
 import { createFold, type Fold, record } from "../dag/state.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
-import { createTurns } from "../model/turn.ts";
+import { createTurns } from "../model/keyed_mutex.ts";
 import { log } from "../telemetry/log.ts";
 import type { CodeServices } from "./code.ts";
 import type { Session } from "../call/session.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual as assertEquals, match, ok } from "node:assert/strict";
 import { join } from "node:path";
-import { init, type InitIo, type InitOptions, type ProbeResult } from "../../src/cli/init.ts";
+import { init, type InitIo, type InitOptions, type ProbeResult } from "../../src/cli/init/init.ts";
 import { locateHome } from "../../src/config/home.ts";
 import { parseConfig } from "../../src/config/read.ts";
 import { parseSecrets } from "../../src/config/secrets.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Field, fieldsOf } from "../../src/cli/question_fields.ts";
+import { type Field, fieldsOf } from "../../src/cli/prompts/question_fields.ts";
 import { connectClient } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer } from "../fixtures/gateway.ts";
 import { atTerminal } from "../fixtures/terminal.ts";

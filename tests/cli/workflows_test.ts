@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { TaskReport } from "../../src/workflow/report.ts";
-import { widthOf } from "../../src/cli/screen.ts";
-import { createTaskTree, treeLines } from "../../src/cli/task_tree.ts";
-import { timeline } from "../../src/cli/timeline.ts";
+import { widthOf } from "../../src/cli/screen/screen.ts";
+import { createTaskTree, treeLines } from "../../src/cli/runs/task_tree.ts";
+import { timeline } from "../../src/cli/runs/timeline.ts";
 import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { atTerminal, WIDTH } from "../fixtures/terminal.ts";
 

@@ -2,7 +2,7 @@
 // is compared byte for byte. Exits 1 when anything is not as it should be, 0 where the client cannot be installed.
 import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
-import { thisTerminal } from "../../src/cli/terminal.ts";
+import { thisTerminal } from "../../src/cli/screen/terminal.ts";
 import { tokens } from "../../src/model/text.ts";
 import { createTestHome, endProcess, PROGRAM, ROOT, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
 import { installTools } from "../fixtures/npm_tools.ts";

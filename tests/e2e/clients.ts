@@ -1,6 +1,6 @@
 // deno task e2e:clients: clients that we did not write, in front of us: the v1 SDK as the older side, and the MCP Inspector.
 import assert from "node:assert/strict";
-import { thisTerminal } from "../../src/cli/terminal.ts";
+import { thisTerminal } from "../../src/cli/screen/terminal.ts";
 import { createTestHome, npmServer, PROGRAM, type TestHome } from "../fixtures/gateway.ts";
 import { installTools } from "../fixtures/npm_tools.ts";
 

@@ -1,8 +1,8 @@
 // deno task e2e:conformance [--scenario NAME] [--json]: the official conformance suite against our HTTP endpoint, in direct
 // mode in front of a server that has what the suite asks for, in both revisions of the protocol.
 import { parseArgs } from "node:util";
-import { table } from "../../src/cli/table.ts";
-import { thisTerminal } from "../../src/cli/terminal.ts";
+import { table } from "../../src/cli/screen/table.ts";
+import { thisTerminal } from "../../src/cli/screen/terminal.ts";
 import { createTestHome, ROOT, testServer } from "../fixtures/gateway.ts";
 import { openDoor, startHttp } from "../fixtures/http.ts";
 import { installTools } from "../fixtures/npm_tools.ts";

@@ -2,7 +2,7 @@
 // and an empty cache. Exits 1 when a line fails; a line that this file does not know how to type fails, too.
 import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
-import { thisTerminal } from "../../src/cli/terminal.ts";
+import { thisTerminal } from "../../src/cli/screen/terminal.ts";
 import { endProcess, ROOT, sleep } from "../fixtures/gateway.ts";
 import { withoutEscapes } from "../fixtures/terminal.ts";
 

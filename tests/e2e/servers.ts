@@ -2,7 +2,7 @@
 // Exits 1 when a server fails, a process is left, or tools/list starts a child; a missing network is no failure of ours.
 import { parseArgs } from "node:util";
 import type { EngineReport } from "../../src/control/methods.ts";
-import { table } from "../../src/cli/table.ts";
+import { table } from "../../src/cli/screen/table.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { oneLine } from "../../src/model/text.ts";
 import { ask, endHome, processesOf, rssMb } from "../eval/startup.ts";

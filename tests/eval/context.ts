@@ -1,6 +1,6 @@
 // What an agent has to read before it can do anything: every server's tools, against ours.
 import { dirname } from "node:path";
-import { ownTokens } from "../../src/cli/init_command.ts";
+import { ownTokens } from "../../src/cli/init/command.ts";
 import type { IndexReport } from "../../src/control/methods.ts";
 import { isObject } from "../../src/model/json.ts";
 import { tokens } from "../../src/model/text.ts";

@@ -1,7 +1,8 @@
 import { basename, delimiter, join } from "node:path";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { oneLine } from "../../model/text.ts";
-import { entryAt, type FileEdit, type Item } from "./rewrite.ts";
+import type { Item } from "./item.ts";
+import { entryAt, type FileEdit } from "./rewrite.ts";
 
 /** Whether a Claude Code of this user is running: it rewrites its own file while it does. */
 export async function isClaudeRunning(os: typeof Deno.build.os = Deno.build.os, proc = "/proc"): Promise<boolean> {

@@ -3,14 +3,8 @@ import { canonicalJson, isObject } from "../../model/json.ts";
 import { OWN_NAME } from "./client.ts";
 import { removeProperty, setProperty } from "./json_text.ts";
 import { parseFile, splitBom } from "./parse.ts";
+import type { Item } from "./item.ts";
 import { appendTables, removeTables } from "./toml_text.ts";
-
-/** One entry of a file: the keys to its map, its name and what it says. */
-export interface Item {
-  readonly keys: readonly string[];
-  readonly name: string;
-  readonly entry: unknown;
-}
 
 /** What happens to a client's file. */
 export interface FileEdit {

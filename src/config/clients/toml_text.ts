@@ -1,5 +1,5 @@
 import { parse, stringify } from "smol-toml";
-import type { Item } from "./rewrite.ts";
+import type { Item } from "./item.ts";
 
 /** A header or a `key = value` of a TOML text, by the lines it covers (end excluded). */
 interface Statement {

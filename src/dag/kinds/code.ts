@@ -1,7 +1,7 @@
 import { z } from "../../../deps.ts";
-import { createCodeCalls } from "../_code_calls.ts";
-import { timeOf } from "../_flight.ts";
-import { dependenciesOf } from "../_inputs.ts";
+import { createCodeCalls } from "../code_calls.ts";
+import { timeOf } from "../attempt.ts";
+import { dependenciesOf } from "../inputs.ts";
 import { effectsOf, openEffects } from "../code_call.ts";
 import type { CodeTask } from "../task.ts";
 import { COMMON_FIELDS, LONGEST_TIMEOUT, type TaskKind } from "./kind.ts";

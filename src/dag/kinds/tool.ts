@@ -1,6 +1,6 @@
 import { z } from "../../../deps.ts";
 import { worse } from "../../model/effect.ts";
-import { timeOf } from "../_flight.ts";
+import { timeOf } from "../attempt.ts";
 import type { ToolTask } from "../task.ts";
 import { COMMON_FIELDS, type TaskKind } from "./kind.ts";
 

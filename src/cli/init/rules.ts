@@ -1,0 +1,63 @@
+import type { Machine, ServerEntry, Source } from "../../config/clients/client.ts";
+import type { Move } from "../../config/clients/moves.ts";
+import { type Permissions, readPermissions } from "../../config/clients/permissions.ts";
+import { claudeSettings } from "../../config/clients/places.ts";
+import { programOf } from "../../config/program.ts";
+import { isObject } from "../../model/json.ts";
+
+type Servers = Readonly<Record<string, ServerEntry>>;
+
+interface Involved {
+  readonly moves: readonly Move[];
+  readonly sources: readonly Source[];
+  /** The servers that our files have already. */
+  readonly known: Readonly<Record<Move["target"], Servers>>;
+}
+
+/**
+ * Claude's rules and hooks about the servers that leave it. Its rules about a server that stays hold for the entries of
+ * ours that start the same program: without them the agent could call there what is denied to it here.
+ */
+export async function permissionsOf({ moves, sources, known }: Involved, machine: Machine): Promise<Permissions> {
+  const origins = moves.flatMap(({ name, origins }) =>
+    origins.filter(({ source, leaves }) => source.client === "claude-code" && leaves)
+      .map((origin) => ({ ...origin, ours: name }))
+  );
+  const moved = Object.fromEntries(moves.map(({ name, server }) => [name, server]));
+  const ours = { ...known.global, ...known.project, ...moved };
+  const staying = sources.filter(({ client }) => client === "claude-code").flatMap((source) =>
+    source.servers.filter(({ name }) => !origins.some((origin) => origin.source === source && origin.name === name))
+  );
+  const twins = staying.flatMap(({ name, entry, server }) =>
+    sameProgram(server ? programOf(server) : programIn(entry), ours).map((twin) => [name, twin] as const)
+  );
+  const paths = claudeSettings(machine);
+  const own = await readPermissions(paths, origins.map(({ name, ours }) => [name, ours] as const));
+  const { rules } = await readPermissions(paths, twins);
+  // The rest of what Claude says about a server that stays keeps its meaning there.
+  return { ...own, rules: [...own.rules, ...rules.filter(({ pattern }) => pattern !== undefined)] };
+}
+
+/** The program of an entry that was not taken over, as Claude writes it. */
+function programIn(entry: unknown): string | undefined {
+  const { url, command, args, cwd } = isObject(entry) ? entry : {};
+  if (typeof url === "string") return programOf({ url });
+  if (typeof command !== "string") return undefined;
+  const words = Array.isArray(args) ? args.filter((arg) => typeof arg === "string") : [];
+  return programOf({ command, args: words, ...typeof cwd === "string" && { cwd } });
+}
+
+function sameProgram(program: string | undefined, servers: Servers): string[] {
+  return Object.keys(servers).filter((name) => programOf(servers[name]!) === program);
+}
+
+/** Patterns once some servers stay in their client: theirs become those of the entries that start the same program. */
+export function carriedOver(patterns: readonly string[], kept: Servers, left: Servers): string[] {
+  return [
+    ...new Set(patterns.flatMap((pattern) => {
+      const name = pattern.slice(0, pattern.indexOf(":"));
+      if (!Object.hasOwn(kept, name)) return [pattern];
+      return sameProgram(programOf(kept[name]!), left).map((twin) => twin + pattern.slice(name.length));
+    })),
+  ];
+}

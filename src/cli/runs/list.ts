@@ -1,0 +1,57 @@
+import type { RunReport } from "../../workflow/report.ts";
+import { oneLine } from "../../model/text.ts";
+import { ago } from "../screen/relative_time.ts";
+import { ask } from "../ask.ts";
+import { type PendingText, pendingWords } from "./pending_text.ts";
+import { fit, screen } from "../screen/screen.ts";
+import { table } from "../screen/table.ts";
+import { duration, painter, type Terminal } from "../screen/terminal.ts";
+
+export interface RunsCommand {
+  readonly limit: number;
+  readonly json?: boolean | undefined;
+}
+
+const HEAD = ["run", "name", "status", "tasks", "took", "when"];
+/** With fewer columns than this, a note gets a line of its own. */
+const ROOM_FOR_NOTES = 120;
+
+/** `agentcards runs` */
+export async function runs({ limit, json }: RunsCommand, terminal: Terminal): Promise<number> {
+  const found = await ask<RunReport[]>({ method: "runs", params: { limit } });
+  if (json) terminal.out(JSON.stringify(found) + "\n");
+  else if (found.length === 0) terminal.out("Nothing has been run yet. `agentcards run FILE.yaml` runs a workflow.\n");
+  else terminal.out(listText(found, terminal));
+  return 0;
+}
+
+function listText(found: readonly RunReport[], { isTerminal, color }: Terminal): string {
+  const bold = (text: string) => painter(color)("bold", text);
+  const { columns } = screen();
+  const rows = found.map(rowOf);
+  const notes = found.map(noteOf);
+  if (!isTerminal || columns >= ROOM_FOR_NOTES) {
+    return table([[...HEAD, "note"], ...rows.map((row, i) => [...row, notes[i]!])], bold);
+  }
+  const [head, ...lines] = table([HEAD, ...rows], bold).trimEnd().split("\n");
+  const noted = lines.flatMap((line, i) => notes[i] ? [line, fit(`    ${notes[i]}`, columns)] : [line]);
+  return [head, ...noted].join("\n") + "\n";
+}
+
+const NAME_COLUMNS = 20;
+
+function rowOf({ id, name, status, tasks, succeeded, ms, created }: RunReport): string[] {
+  return [
+    id,
+    fit(oneLine(name), NAME_COLUMNS) || "–",
+    status,
+    tasks === 0 ? "–" : `${succeeded}/${tasks}`,
+    ms === 0 ? "–" : duration(ms),
+    ago(created),
+  ];
+}
+
+function noteOf({ status, pending, error }: RunReport): string {
+  if (status === "paused" && pending) return `waits: ${pendingWords(pending as unknown as PendingText)}`;
+  return error === null || status === "aborted" ? "" : oneLine(error, 200);
+}

@@ -1,0 +1,53 @@
+import type { ApprovalReport } from "../../control/workflow_methods.ts";
+import { askAboutCall, canAskHere } from "../prompts/approval.ts";
+import { ask, type Question } from "../ask.ts";
+import { exitCodeOf, printAnswer, type RunAnswer } from "./answer.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { watchRun } from "./watch.ts";
+
+export interface CarryOptions {
+  readonly json?: boolean | undefined;
+  readonly terminal: Terminal;
+}
+
+const INTERRUPTED = 130;
+
+/** Runs or goes on with a run, asks for approvals where a human is there, and prints what came of it. */
+export async function carryRun(question: Omit<Question, "onProgress">, options: CarryOptions): Promise<number> {
+  const { json, terminal } = options;
+  for (let next = question;;) {
+    const watched = await watchRun(next, json ? undefined : terminal);
+    if ("stopped" in watched) {
+      if (watched.stopped) {
+        terminal.err(
+          `Stopped: nothing new starts, a call that acts comes to its end; what was done is kept. To go on:\n  agentcards runs resume ${watched.stopped}\n`,
+        );
+      }
+      return INTERRUPTED;
+    }
+    const { answer } = watched;
+    const decision = json ? undefined : await decideHere(answer, terminal);
+    if (decision) {
+      next = decision;
+      continue;
+    }
+    if (json) terminal.out(JSON.stringify(answer) + "\n");
+    else printAnswer(answer, terminal);
+    return exitCodeOf(answer);
+  }
+}
+
+/** The decision of the human at this terminal about the call that a run waits for, when there is one to be made. */
+async function decideHere({ workflow_id, pending }: RunAnswer, terminal: Terminal): Promise<Question | undefined> {
+  if (pending?.reason !== "approval" || !canAskHere()) return undefined;
+  const approvals = await ask<ApprovalReport[]>({ method: "approvals" });
+  const approval = approvals.find(({ id }) => id === workflow_id);
+  if (!approval) return undefined;
+  const word = await askAboutCall(approval, { terminal, question: "Allow exactly this call?" });
+  return word === undefined ? undefined : decisionAbout(approval, word ? "approve" : "reject");
+}
+
+/** A decision about the very call that was shown, made in the run's own folder. */
+export function decisionAbout({ id, cwd, hash }: ApprovalReport, action: "approve" | "reject"): Question {
+  return { method: "decide", params: { workflow_id: id, action, hash }, cwd };
+}

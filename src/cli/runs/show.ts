@@ -1,0 +1,90 @@
+import type { RunDetails } from "../../workflow/report.ts";
+import { oneLine } from "../../model/text.ts";
+import { ago } from "../screen/relative_time.ts";
+import { ask } from "../ask.ts";
+import { runId } from "./find.ts";
+import { pendingLines, type PendingText, pendingWords } from "./pending_text.ts";
+import { spansOf } from "./spans.ts";
+import { watchRun } from "./watch.ts";
+import { fit, screen, wrap } from "../screen/screen.ts";
+import { duration, painter, type Terminal } from "../screen/terminal.ts";
+import { clockTime, decisions, timeline } from "./timeline.ts";
+
+/** Without a terminal there is room to spare. */
+const COLUMNS_IN_A_FILE = 120;
+
+interface ShowOptions {
+  readonly json?: boolean;
+  readonly follow?: boolean;
+}
+
+const INTERRUPTED = 130;
+
+/** `agentcards runs show ID` */
+export async function showRun(given: string, { json, follow }: ShowOptions, terminal: Terminal): Promise<number> {
+  const params = { id: await runId(given) };
+  if (follow && json) return await printEvents(params.id, terminal);
+  if (follow) {
+    const watched = await watchRun<RunDetails>({ method: "observe", params }, terminal);
+    if ("stopped" in watched) return INTERRUPTED;
+    terminal.out(detailsText(watched.answer, terminal));
+    return 0;
+  }
+  const details = await ask<RunDetails>({ method: "run_show", params });
+  terminal.out(json ? JSON.stringify(details) + "\n" : detailsText(details, terminal));
+  return 0;
+}
+
+/** Prints every event of a run as one line of JSON, from the first one on, until the run ends. */
+async function printEvents(id: string, terminal: Terminal): Promise<number> {
+  const onProgress = ({ event }: Record<string, unknown>) => event && terminal.out(JSON.stringify(event) + "\n");
+  await ask({ method: "observe", params: { id }, onProgress });
+  return 0;
+}
+
+function detailsText(details: RunDetails, { isTerminal, color }: Terminal): string {
+  const columns = isTerminal ? screen().columns : COLUMNS_IN_A_FILE;
+  const paint = painter(color);
+  const decided = decisions(details.events, { columns });
+  const sections = [
+    headLines(details).map(([label, text]) => `${paint("bold", label.padEnd(8))} ${fit(text, columns - 9)}`),
+    timeline(details, { columns, paint, now: Date.now() }),
+    decided,
+    details.stats.sequential_ms > 0 ? wrap(statsLine(details), columns) : [],
+    details.pending ? pendingLines(details.id, details.pending as unknown as PendingText) : [],
+  ];
+  return sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n") + "\n";
+}
+
+function headLines(details: RunDetails): [string, string][] {
+  const { id, name, status, cwd, created, ms, tasks, succeeded, error, pending, events } = details;
+  const took = status === "running" ? `${duration(spansOf(events, Date.now()).length)} so far` : duration(ms);
+  const started = `${new Date(created).toLocaleDateString("sv")} ${clockTime(created)} (${ago(created)})`;
+  return [
+    ["run", `${id}${name ? `  ${oneLine(name, 200)}` : ""}`],
+    ["status", status],
+    ["folder", oneLine(cwd, 1_000)],
+    ["started", started],
+    ["took", `${took}; ${count(succeeded)} of ${count(tasks)} tasks succeeded`],
+    ...error === null || status === "aborted" ? [] : [["error", oneLine(error, 500)] satisfies [string, string]],
+    ...pending ? [["waits", waitingText(pending as unknown as PendingText)] satisfies [string, string]] : [],
+  ];
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function waitingText(pending: PendingText): string {
+  const words = pendingWords(pending);
+  return pending.reason === "approval" && pending.why ? `${words}: ${oneLine(pending.why, 300)}` : words;
+}
+
+function statsLine({ stats, status }: RunDetails): string {
+  const { wall_ms, critical_path_ms, sequential_ms } = stats;
+  const together = `critical path ${duration(critical_path_ms)}, all tasks together ${duration(sequential_ms)}`;
+  const factor = sequential_ms / Math.max(1, wall_ms);
+  return status === "completed" && factor >= 1.1
+    ? `${together}: ${factor.toFixed(1)}x as fast as one by one`
+    : together;
+}

@@ -1,0 +1,46 @@
+import type { JsonObject } from "../model/json.ts";
+import { type CodeCalls, LEAST_START_MS } from "./code_calls.ts";
+import type { Times } from "./event.ts";
+import type { TaskResult } from "./run_port.ts";
+import type { Task } from "./task.ts";
+
+export type StopKind = "abort" | "timeout" | "hold" | "leave";
+
+/** Whether what acts on the world may come to its end. */
+export function isGentle(kind: StopKind): boolean {
+  return kind === "hold" || kind === "leave";
+}
+
+const tenths = (ms: number) => Math.round(ms * 10) / 10;
+
+/** The times of an attempt, as the journal has them. */
+export function timesOf({ ms, startMs, flight }: Ended): Times {
+  const starts = Object.entries(flight.calls?.starts() ?? {}).map(([server, waited]) => [server, tenths(waited)]);
+  return {
+    ms: tenths(ms),
+    ...startMs >= LEAST_START_MS && { start_ms: tenths(startMs) },
+    ...starts.length > 0 && { starts: Object.fromEntries(starts) },
+  };
+}
+
+export function timeOf({ timeout_ms }: Task): { timeoutMs?: number } {
+  return timeout_ms === undefined ? {} : { timeoutMs: timeout_ms };
+}
+
+export interface Flight {
+  readonly controller: AbortController;
+  /** Whether the call has gone out. */
+  isSent: boolean;
+  /** What its code calls. */
+  calls?: CodeCalls;
+}
+
+export interface Ended {
+  readonly attempt: number;
+  readonly ms: number;
+  /** Milliseconds of `ms` before the call went out. */
+  readonly startMs: number;
+  readonly result: TaskResult;
+  readonly flight: Flight;
+  readonly input: JsonObject;
+}

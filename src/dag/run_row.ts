@@ -1,0 +1,30 @@
+import type { JsonObject } from "../model/json.ts";
+import type { RunStatus } from "./event.ts";
+
+/** What is kept of a run besides what happens to it. */
+export interface RunHead {
+  readonly id: string;
+  readonly name: string;
+  readonly cwd: string;
+  /** Of the configuration it was started under. */
+  readonly fingerprint: string;
+  readonly servers: readonly string[];
+  /** Names of the variables that its servers need; never their values. */
+  readonly variables: readonly string[];
+  /** What lists show of it. */
+  readonly summary: JsonObject;
+  /** The key of the client's request that started it. */
+  readonly request?: string;
+}
+
+/** A run as lists show it. */
+export interface RunRow extends RunHead {
+  readonly status: RunStatus;
+  readonly epoch: number;
+  /** Whether somebody holds its lease. */
+  readonly isHeld: boolean;
+  /** When it was last known to be alive, at most one lease late. */
+  readonly seen: number;
+  readonly created: number;
+  readonly updated: number;
+}
