@@ -34,6 +34,9 @@ function findProblems(report: EngineReport, exposed: readonly string[]): string[
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
     ...exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...report.sandbox.problem
+      ? [`${report.sandbox.problem}: no code runs; \`agentcards sandbox accept\` lets it run at this level`]
+      : [],
     ...report.sandbox.level < report.minimum_level
       ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${report.sandbox.level}`]
       : [],
@@ -65,7 +68,7 @@ function render(report: EngineReport, view: View): string {
         calls.p95_ms === null ? "" : `, p95 ${duration(calls.p95_ms)}`
       }`,
     ],
-    ["sandbox", `level ${report.sandbox.level} (${report.sandbox.why})`],
+    ["sandbox", sandboxText(report.sandbox)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
@@ -90,6 +93,10 @@ function folderText({ path, trusted_by }: NonNullable<EngineReport["folder"]>): 
     return `${path} is not trusted: no server is started in it; \`agentcards trust\` changes that`;
   }
   return `${path}, trusted by ${trusted_by === "claude-code" ? "Claude Code's record" : "`agentcards trust`"}`;
+}
+
+function sandboxText({ level, why, stronger }: EngineReport["sandbox"]): string {
+  return `level ${level} (${why})${stronger ? `; for a stronger one, ${stronger}` : ""}`;
 }
 
 function runsText({ running, paused, approvals }: EngineReport["runs"]): string {

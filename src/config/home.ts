@@ -25,6 +25,8 @@ export interface Home {
   readonly backups: string;
   /** Tells on an opening whether the database is the one of before. */
   readonly marker: string;
+  /** How strong the sandbox was, and which weaker level the user accepted. */
+  readonly sandbox: string;
   /** The tools of each server, for as long as the database cannot be read. */
   readonly catalogue: string;
 }
@@ -56,6 +58,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     cache: `${dir}/cache`,
     backups: `${dir}/backups`,
     marker: `${dir}/database.marker`,
+    sandbox: `${dir}/sandbox.json`,
     catalogue: `${dir}/catalogue.json`,
   });
 }

@@ -15,6 +15,7 @@ import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
 import { LEARNING_METHODS } from "./learning_control.ts";
+import type { SandboxReport } from "./sandbox_level.ts";
 import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
 import { WORKFLOW_METHODS } from "./workflow_control.ts";
 import type { Session } from "./session.ts";
@@ -60,7 +61,7 @@ export interface EngineReport {
   readonly notes: readonly string[];
   /** The folder of whoever asks, and by whose word it is trusted. */
   readonly folder: { readonly path: string; readonly trusted_by: string | null } | null;
-  readonly sandbox: { readonly level: number; readonly why: string };
+  readonly sandbox: SandboxReport;
   readonly minimum_level: number;
   readonly pii: "off" | "tokenize";
   readonly search: SearchReport | null;
@@ -131,6 +132,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     const state = await (await gateway.database()).accept();
     return { problem: state.kind === "unusable" ? describe(state.problem) : null };
   }],
+  ["accept_sandbox", async ({ gateway }) => ({ level: await gateway.code.level.accept() })],
   ...WORKFLOW_METHODS,
   ...LEARNING_METHODS,
   ["stop", ({ stop }) => {
@@ -178,7 +180,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     folder: failed || !open.loaded.folder
       ? null
       : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
-    sandbox: await gateway.code.level(),
+    sandbox: await gateway.code.level.report(),
     pii: failed ? "off" : open.config.policy.pii,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {

@@ -129,7 +129,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       return state?.kind === "unusable" ? state.problem : undefined;
     },
   });
-  const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache });
+  const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
   const workflows = createWorkflows({
     journal,
     sessions,
