@@ -1,4 +1,4 @@
-import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
@@ -131,9 +131,22 @@ function cleanMessages(transport: Transport, clean: ConnectHttpOptions["clean"])
   Object.defineProperty(transport, "onmessage", {
     get: () => handler,
     set(next: Transport["onmessage"]) {
-      handler = next && ((message, extra) => next(clean(message), extra));
+      handler = next && ((message, extra) => {
+        const cleaned = cleanedMessage(message, clean);
+        if (cleaned) next(cleaned, extra);
+      });
     },
   });
+}
+
+/** A message that is nested too deeply to be looked through is not passed on; an answer becomes an error. */
+function cleanedMessage(message: JSONRPCMessage, clean: ConnectHttpOptions["clean"]): JSONRPCMessage | undefined {
+  try {
+    return clean(message);
+  } catch {
+    if ("method" in message || message.id === undefined) return undefined;
+    return { jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "the answer is nested too deeply" } };
+  }
 }
 
 /** Some servers accept a connection and never say a word; the SDK would wait with them. */

@@ -1,5 +1,5 @@
 import { createFinder, type Find, SHORTEST_NEEDLE } from "./finder.ts";
-import { escapedPattern, hasBackslashes, spellingsOf, unescaped, withoutBackslashes } from "./spellings.ts";
+import { hasBackslashes, readEscapes, type Reading, spellingsOf, unescaped, withoutBackslashes } from "./spellings.ts";
 
 /** Knows every configured secret and takes them out of text. */
 export interface Redactor {
@@ -19,10 +19,10 @@ export const SHORTEST_SECRET = SHORTEST_NEEDLE;
 const REPLACEMENT = "[redacted]";
 /** Media that are larger are searched for the secret itself only, not for other spellings of it. */
 const LARGEST_DECODED = 1024 * 1024;
+/** A longer text with an escaped secret in it is withheld: to find its place would stall everybody. */
+const LONGEST_READ = 256 * 1024;
 const MEDIA = /"(?:blob|image|audio)"/;
 const BASE64_CHARACTER = /[A-Za-z0-9+/_-]/;
-/** More different spellings than this in one text: the text is withheld. */
-const MOST_ROUNDS = 50;
 
 /** A redactor with no secrets yet. */
 export function createRedactor(): Redactor {
@@ -34,36 +34,36 @@ export function createRedactor(): Redactor {
   let findRead: Find | undefined;
   let isWhole = false;
 
-  /** The text without needles that stand in it as they are. Of base64 the characters that hold the last bits go as well. */
-  function withoutNeedles(text: string, find: Find): string {
-    let [clean, done] = ["", 0];
-    for (let found = find(text); found; found = find(text, done)) {
+  /** A text without the needles that are found in a reading of it. Of base64 the characters that hold the last bits go, too. */
+  function withoutNeedles(source: string, reading: Reading, find: Find): string {
+    const { text } = reading;
+    const isPart = (needle: string, index: number) =>
+      base64.has(needle) && index >= 0 && index < text.length && BASE64_CHARACTER.test(text[index]!);
+    let [clean, done, next] = ["", 0, 0];
+    for (let found = find(text); found; found = find(text, next)) {
       const { needle, at } = found;
-      const isPart = (index: number) => base64.has(needle) && BASE64_CHARACTER.test(text.charAt(index));
       const end = at + needle.length;
-      clean += text.slice(done, at > done && isPart(at - 1) ? at - 1 : at) + REPLACEMENT;
-      done = isPart(end) ? end + 1 : end;
+      const first = at > next && isPart(needle, at - 1) ? at - 1 : at;
+      next = isPart(needle, end) ? end + 1 : end;
+      clean += source.slice(done, Math.max(done, reading.from(first))) + REPLACEMENT;
+      done = reading.to(next - 1);
     }
-    return done === 0 ? text : clean + text.slice(done);
+    return next === 0 ? source : clean + source.slice(done);
   }
 
   function redact(text: string): string {
     if (!find || text.length < SHORTEST_SECRET) return text;
-    let clean = withoutNeedles(text, find);
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const needle = escapedNeedle(clean);
-      if (needle === undefined) return clean;
-      const next = clean.replace(escapedPattern(needle), REPLACEMENT);
-      if (next === clean) break;
-      clean = next;
-    }
-    return REPLACEMENT;
+    const clean = withoutNeedles(text, { text, from: (index) => index, to: (index) => index + 1 }, find);
+    if (!holdsEscaped(clean)) return clean;
+    if (clean.length > LONGEST_READ) return REPLACEMENT;
+    const cleaner = withoutNeedles(clean, readEscapes(clean, isWhole), findRead!);
+    return holdsEscaped(cleaner) ? REPLACEMENT : cleaner;
   }
 
-  /** The first needle in a text whose escapes are read. */
-  function escapedNeedle(text: string): string | undefined {
+  /** Whether a needle is in a text once its escapes are read. */
+  function holdsEscaped(text: string): boolean {
     const read = unescaped(text, isWhole);
-    return read === undefined ? undefined : findRead?.(read)?.needle;
+    return read !== undefined && findRead!(read) !== undefined;
   }
 
   const clean = <T>(value: T): T => find ? mapParts(value) as T : value;
@@ -102,7 +102,7 @@ export function createRedactor(): Redactor {
   }
 
   function mayHold(json: string, find: Find): boolean {
-    return find(json) !== undefined || MEDIA.test(json) || escapedNeedle(json) !== undefined;
+    return find(json) !== undefined || MEDIA.test(json) || holdsEscaped(json);
   }
 
   return {

@@ -38,10 +38,11 @@ function alignedBase64(bytes: Uint8Array, offset: number): string[] {
   return (["base64", "base64url"] as const).map((alphabet) => padded.toBase64({ alphabet }).slice(first, end));
 }
 
-/** Escapes of single characters: those of JSON and JavaScript, of URLs, of HTML. No quantifier may meet its own kind. */
-const ESCAPE = /\\u([0-9a-f]{4})|((?:%[0-9a-f]{2})+)|&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));|\\(\/)/gi;
-/** The same, and every backslash: for secrets with a character that JSON writes with one. */
-const ESCAPE_OR_BACKSLASH = new RegExp(`${ESCAPE.source}|\\\\([nrtbf]?)`, "gi");
+/** Escapes of single characters: those of JSON and JavaScript, of URLs, of HTML. None may take more than linear time. */
+const ESCAPE =
+  /\\u([0-9a-f]{4})|(%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+)|&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));|\\(\/)/gi;
+/** The same, and all backslashes: of a run the last one may begin an escape. */
+const ESCAPE_OR_BACKSLASH = new RegExp(`${ESCAPE.source}|(?:\\\\(?=\\\\))+|\\\\([nrtbf]?)`, "gi");
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" };
 
@@ -62,50 +63,59 @@ export function withoutBackslashes(text: string): string {
 export function unescaped(text: string, isWhole: boolean): string | undefined {
   const escape = isWhole ? ESCAPE_OR_BACKSLASH : ESCAPE;
   if (text.search(escape) < 0) return undefined;
-  const read = text.replace(escape, (whole, unit, percent, decimal, hex, entity, slash, control) => {
-    if (unit !== undefined) return String.fromCharCode(parseInt(unit, 16));
-    if (percent !== undefined) return readPercent(percent);
-    if (entity !== undefined) return ENTITIES[entity.toLowerCase()]!;
-    if (slash !== undefined) return slash;
-    if (decimal === undefined && hex === undefined) return CONTROLS[control] ?? control;
-    const point = decimal === undefined ? parseInt(hex, 16) : Number(decimal);
-    return point <= 0x10ffff ? String.fromCodePoint(point) : whole;
-  });
-  return withoutBackslashes(read);
+  return withoutBackslashes(text.replace(escape, (...match) => meaningOf(match, isWhole)));
+}
+
+/** A text with its escapes read, as `unescaped` gives it, that knows where each of its characters came from. */
+export interface Reading {
+  readonly text: string;
+  /** The place in the source of the character at an index, and the place behind it. */
+  from(index: number): number;
+  to(index: number): number;
+}
+
+export function readEscapes(source: string, isWhole: boolean): Reading {
+  // No escape stands for more characters than it has.
+  const [places, ends] = [new Uint32Array(source.length), new Uint32Array(source.length)];
+  const pieces: string[] = [];
+  let [length, done] = [0, 0];
+  const addPlain = (end: number) => {
+    pieces.push(source.slice(done, end));
+    for (; done < end; done++) {
+      places[length] = done;
+      ends[length++] = done + 1;
+    }
+  };
+  for (const match of source.matchAll(ESCAPE_OR_BACKSLASH)) {
+    addPlain(match.index);
+    done += match[0].length;
+    const meaning = withoutBackslashes(meaningOf(match, isWhole));
+    pieces.push(meaning);
+    places.fill(match.index, length, length + meaning.length);
+    ends.fill(done, length, length += meaning.length);
+  }
+  addPlain(source.length);
+  return { text: pieces.join(""), from: (index) => places[index]!, to: (index) => ends[index]! };
+}
+
+function meaningOf(match: readonly unknown[], isWhole: boolean): string {
+  const [whole, unit, percent, decimal, hex, entity, slash, control] = match as (string | undefined)[];
+  if (unit !== undefined) return String.fromCharCode(parseInt(unit, 16));
+  if (percent !== undefined) return readPercent(percent);
+  if (entity !== undefined) return ENTITIES[entity.toLowerCase()]!;
+  if (slash !== undefined) return slash;
+  if (decimal === undefined && hex === undefined) {
+    // A replacer is given more than the groups: the place of a match where there is no such group.
+    const letter = typeof control === "string" ? control : "";
+    return isWhole ? CONTROLS[letter] ?? letter : letter;
+  }
+  const point = decimal === undefined ? parseInt(hex!, 16) : Number(decimal);
+  return point <= 0x10ffff ? String.fromCodePoint(point) : whole!;
 }
 
 const decoder = new TextDecoder();
 
 function readPercent(text: string): string {
-  const byte = text.length === 3 ? parseInt(text.slice(1), 16) : 0xff;
-  return byte < 0x80 ? String.fromCharCode(byte) : decoder.decode(Uint8Array.fromHex(text.replaceAll("%", "")));
-}
-
-/** Backslashes, escaped themselves or not, which may stand before any character. Bounded: a server may send a million. */
-const BACKSLASHES = "(?:\\\\{1,16}[uU]005[cC]|%5[cC]|&#92;|\\\\){0,16}";
-
-/** Finds a text in which any character may be escaped in any of those ways. */
-export function escapedPattern(text: string): RegExp {
-  return new RegExp([...text].map((char) => `${BACKSLASHES}(?:${waysToWrite(char).join("|")})`).join(""), "g");
-}
-
-function waysToWrite(char: string): string[] {
-  const point = char.codePointAt(0)!;
-  const units = Array.from({ length: char.length }, (_, i) => char.charCodeAt(i));
-  const name = Object.keys(ENTITIES).find((entity) => ENTITIES[entity] === char);
-  const control = Object.keys(CONTROLS).find((letter) => CONTROLS[letter] === char);
-  const percent = [...encoder.encode(char)].map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`);
-  return [
-    RegExp.escape(char),
-    units.map((unit) => `[uU]${anyCase(unit.toString(16).padStart(4, "0"))}`).join("\\\\{1,16}"),
-    percent.join(""),
-    `&#0{0,6}${point};`,
-    `&#[xX]0{0,6}${anyCase(point.toString(16))};`,
-    ...name === undefined ? [] : [`&${anyCase(name)};`],
-    ...control === undefined ? [] : [control],
-  ];
-}
-
-function anyCase(letters: string): string {
-  return letters.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+  if (text.length === 3) return String.fromCharCode(parseInt(text.slice(1), 16));
+  return decoder.decode(Uint8Array.fromHex(text.replaceAll("%", "")));
 }

@@ -156,6 +156,21 @@ Deno.test("sec-101: sec-102: sec-105: sec-106: sec-107: sec-110: sec-113: no can
   assert.deepEqual(await filesWithCanary(home.dir), []);
 });
 
+Deno.test("an answer of a remote server that is nested too deeply fails that call only", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  let isDeep = true;
+  await using web = webServer(({ id }) => {
+    const body = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"a":${deep}}}`;
+    return isDeep ? new Response(`data: ${body}\n\n`, { headers: { "content-type": "text/event-stream" } }) : undefined;
+  });
+  const server = { url: web.url, headers: { Authorization: "Bearer header-canary" } };
+  await using home = await createTestHome({ servers: { web: server } });
+  await using client = await connectClient(home);
+  assert.match(JSON.stringify(await client.use("web:act")), /nested too deeply/);
+  isDeep = false;
+  assert.match(JSON.stringify(await client.use("web:act")), /from the web/);
+});
+
 Deno.test("no canary leaves in direct mode, and what is no secret stays as it is", async () => {
   await using web = leakyWeb();
   await using home = await leakyHome(web, { expose: { tools: "direct" } });
