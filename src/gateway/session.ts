@@ -1,6 +1,6 @@
 import type { Home } from "../config/home.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { resolveServer, variablesNamedIn } from "../config/expand.ts";
+import { type ResolvedServer, resolveServer, variablesNamedIn } from "../config/expand.ts";
 import { type PlacedServer, placeServer } from "../config/place.ts";
 import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
 import { type Secret, secretsIn } from "../config/secret_values.ts";
@@ -223,20 +223,29 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   function resolve(entry: ServerConfig): PlacedServer {
-    return placed.getOrInsertComputed(entry, () => {
-      const variables = entry.origin === "global" ? { ...env, ...stored } : env;
-      const resolved = resolveServer(entry, variables, config.secrets);
-      return placeServer(resolved, { home: shared.home, folder: loaded.folder });
-    });
+    return placed.getOrInsertComputed(
+      entry,
+      () => placeServer(filledIn(entry), { home: shared.home, folder: loaded.folder }),
+    );
   }
 
-  /** Every secret that a server could be given; a server that cannot be started is given none. */
+  function filledIn(entry: ServerConfig): ResolvedServer {
+    return resolveServer(entry, entry.origin === "global" ? { ...env, ...stored } : env, config.secrets);
+  }
+
+  /** Every secret that a server could be given; one whose variables are not set is given none. */
   function findSecrets(): Secret[] {
     const ofFile = Object.entries(stored).flatMap(([name, value]) =>
       secretsIn({ name, value }, "secrets.env", config.secrets)
     );
-    const enabled = Object.values(config.servers).filter(({ disabled }) => !disabled);
-    return [...ofFile, ...enabled.flatMap((entry) => session.unstartable(entry.name) ? [] : resolve(entry).secrets)];
+    const ofServers = Object.values(config.servers).filter(({ disabled }) => !disabled).flatMap((entry) => {
+      try {
+        return filledIn(entry).secrets;
+      } catch {
+        return [];
+      }
+    });
+    return [...ofFile, ...ofServers];
   }
 
   function startable(entry: ServerConfig, { callers, listeners }: Omit<SharedServer, "server">): Server {
