@@ -69,6 +69,7 @@ function render(report: EngineReport, view: View): string {
       }`,
     ],
     ["sandbox", sandboxText(report.sandbox)],
+    ["secrets", secretsText(report.secrets)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
@@ -81,11 +82,28 @@ function render(report: EngineReport, view: View): string {
     ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
-  const notes = [...report.notes, ...details].map((note) => `${note}\n`).join("");
+  const notes = [...report.notes, ...secretNotes(report.secrets), ...details].map((note) => `${note}\n`).join("");
   const trouble = view.problems.length
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function secretsText({ names }: EngineReport["secrets"]): string {
+  return names.length === 0 ? "none are configured" : names.map(({ name }) => name).join(", ");
+}
+
+function secretNotes({ too_short, in_arguments }: EngineReport["secrets"]): string[] {
+  const list = (names: typeof too_short) =>
+    names.map(({ name, places }) => `${name} (${places.join(", ")})`).join(", ");
+  return [
+    ...too_short.length ? [`Too short to be taken out of results and logs: ${list(too_short)}`] : [],
+    ...in_arguments.length
+      ? [
+        `Other users of this machine can read the arguments of programs, and so ${list(in_arguments)}; use env instead`,
+      ]
+      : [],
+  ];
 }
 
 function folderText({ path, trusted_by }: NonNullable<EngineReport["folder"]>): string {

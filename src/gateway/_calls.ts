@@ -1,7 +1,7 @@
 import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { debug } from "../telemetry/log.ts";
-import { shapeOf } from "../telemetry/redact.ts";
+import { type Redactor, shapeOf } from "../telemetry/redact.ts";
 import { textResult } from "./answer.ts";
 import { type Caller, takes } from "./caller.ts";
 import { keyOf, workAgain } from "./_client_again.ts";
@@ -27,6 +27,8 @@ export interface CallsOptions {
 const INTERNAL_ERROR = -32603;
 /** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
 const APART_MS = 3;
+/** No session was opened, so no secret was read. */
+const UNREDACTED: Pick<Redactor, "redact" | "clean"> = { redact: (text) => text, clean: (value) => value };
 const NOTHING_SEALED: SealedState = { rounds: 0 };
 /** What the one who asked has to mend. */
 const WRONG: ReadonlySet<string> = new Set([
@@ -138,7 +140,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
 
   /** What a client hears of something that went wrong: a tool's answer where the agent is to read it. */
   function failed(error: unknown, method: string): Answer {
-    const said = describe(error);
+    const { redact, clean } = opened?.shared.redactor ?? UNREDACTED;
+    const said = redact(describe(error));
     const text = opened?.privacy?.hide(said, "agentcards") ?? said;
     const { code, data } = toAgentCardsError(error);
     // A state that is not ours is its client's mistake, and nothing an agent could mend.
@@ -148,7 +151,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
       kind: "error",
       code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR,
       message: text,
-      ...data && { data: opened?.privacy?.hide(data, "agentcards") ?? data },
+      ...data && { data: clean(opened?.privacy?.hide(data, "agentcards") ?? data) },
     };
   }
 

@@ -14,6 +14,7 @@ import type { ControlContext, Method, Params } from "./control.ts";
 import { execute } from "./execute.ts";
 import { VERSION } from "./hello.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
+import { reportSecrets, type SecretsReport } from "./secret_report.ts";
 import { LEARNING_METHODS } from "./learning_control.ts";
 import type { SandboxReport } from "./sandbox_level.ts";
 import { findTools, knownTools, SEARCH, toolsInMemory } from "./search.ts";
@@ -64,6 +65,7 @@ export interface EngineReport {
   readonly sandbox: SandboxReport;
   readonly minimum_level: number;
   readonly pii: "off" | "tokenize";
+  readonly secrets: SecretsReport;
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
@@ -90,7 +92,7 @@ export interface IndexReport {
 
 /** What the command line can ask of the engine. */
 export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
-  ["status", (context) => status(context)],
+  ["status", async (context) => context.gateway.redactor.clean(await status(context))],
   ["search", async ({ session }, { query, limit, server }) => {
     const found = await findTools(await session, {
       query: text(query, "query"),
@@ -182,6 +184,7 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
       : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
     sandbox: await gateway.code.level.report(),
     pii: failed ? "off" : open.config.policy.pii,
+    secrets: reportSecrets(failed ? [] : open.secrets),
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {
       ...open.shared.search.status(tools),

@@ -7,7 +7,7 @@ import type { DatabaseState } from "../db/supervisor.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
-import { createRedactor } from "../telemetry/redact.ts";
+import { createRedactor, type Redactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
 import { createOpenApprovals } from "./approvals.ts";
 import { createCallLog } from "./call_log.ts";
@@ -33,6 +33,7 @@ export interface Gateway extends AsyncDisposable {
   readonly home: Home;
   readonly sessions: ReadonlySet<Session>;
   readonly idleExitMs: number;
+  readonly redactor: Redactor;
   /** The database, once something has needed it. */
   database(): Promise<HomeDatabase>;
   /** How the database is just now, without waiting for it. */
@@ -149,6 +150,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     home,
     sessions,
     idleExitMs: settings.idle_exit,
+    redactor,
     database,
     databaseState: () => opened?.state() ?? { kind: "closed" },
     async openSession(context) {

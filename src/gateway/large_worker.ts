@@ -33,11 +33,12 @@ export type LargeReply =
   | ({ kind: "shaped"; id: string; stored: number; hidden: readonly Hidden[] } & LargeResult);
 
 const MAX_DEPTH = 256;
+/** One for all frames: what it was told before, it does not have to be told again. */
+const redactor = createRedactor();
 
 async function handle(request: LargeRequest): Promise<LargeReply> {
   const { frame } = request;
   if (jsonDepth(frame, MAX_DEPTH) > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH}`);
-  const redactor = createRedactor();
   redactor.add(request.secrets);
   const message = redactor.parse(new TextDecoder().decode(frame));
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");

@@ -1,8 +1,9 @@
 import type { Home } from "../config/home.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import { resolveServer } from "../config/expand.ts";
+import { type ResolvedServer, resolveServer, variablesNamedIn } from "../config/expand.ts";
 import { type PlacedServer, placeServer } from "../config/place.ts";
 import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
+import { type Secret, secretsIn } from "../config/secret_values.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
@@ -86,6 +87,8 @@ export interface Session extends AsyncDisposable {
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly privacy: Privacy | undefined;
+  /** The secrets of its configuration and of `secrets.env`. */
+  readonly secrets: readonly Secret[];
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
   startTimeoutMs: number;
   /** Set by whoever speaks to a client; servers are started with what it can answer. */
@@ -113,6 +116,8 @@ export interface Session extends AsyncDisposable {
 export interface SessionContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Asks the client for variables that the configuration names; absent where `env` is the whole environment. */
+  readonly variables?: ((names: readonly string[]) => Promise<Readonly<Record<string, string>>>) | undefined;
   readonly connection?: string | undefined;
   /** False where the folder is that of a process for many clients. */
   readonly hasFolder?: boolean;
@@ -135,8 +140,9 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   const loaded = await loadConfig(shared.home, context.cwd, context);
   const { config } = loaded;
   shared.search.configure(config.embeddings);
-  const secrets = await readSecrets(shared.home.secrets);
-  shared.redactor.add(Object.values(secrets));
+  const stored = await readSecrets(shared.home.secrets);
+  const env = { ...context.env, ...await context.variables?.(variablesOfAll(config, stored)) };
+  const placed = new Map<ServerConfig, PlacedServer>();
   const privacy = shared.privacy(config.policy);
   const servers = new Map<string, SharedServer & { isShared: boolean }>();
   const leaving: (() => void)[] = [];
@@ -160,6 +166,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     loaded,
     config,
     privacy,
+    secrets: [],
     client: { tell() {} },
     startTimeoutMs: START_TIMEOUT_MS,
     server: (name) => use(name).server,
@@ -189,7 +196,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     },
     async problemOf(name) {
       const unset = session.unstartable(name);
-      const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), context);
+      const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), { cwd: context.cwd, env });
       return unset ?? (missing && `Cannot start server "${name}": ${missing}`);
     },
     status: () =>
@@ -216,8 +223,29 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   function resolve(entry: ServerConfig): PlacedServer {
-    const variables = entry.origin === "global" ? { ...context.env, ...secrets } : context.env;
-    return placeServer(resolveServer(entry, variables), { home: shared.home, folder: loaded.folder });
+    return placed.getOrInsertComputed(
+      entry,
+      () => placeServer(filledIn(entry), { home: shared.home, folder: loaded.folder }),
+    );
+  }
+
+  function filledIn(entry: ServerConfig): ResolvedServer {
+    return resolveServer(entry, entry.origin === "global" ? { ...env, ...stored } : env, config.secrets);
+  }
+
+  /** Every secret that a server could be given; one whose variables are not set is given none. */
+  function findSecrets(): Secret[] {
+    const ofFile = Object.entries(stored).flatMap(([name, value]) =>
+      secretsIn({ name, value }, "secrets.env", config.secrets)
+    );
+    const ofServers = Object.values(config.servers).filter(({ disabled }) => !disabled).flatMap((entry) => {
+      try {
+        return filledIn(entry).secrets;
+      } catch {
+        return [];
+      }
+    });
+    return [...ofFile, ...ofServers];
   }
 
   function startable(entry: ServerConfig, { callers, listeners }: Omit<SharedServer, "server">): Server {
@@ -254,7 +282,6 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
 
   async function connect(entry: ServerConfig, callers: Set<Caller>, events: ConnectEvents): Promise<Upstream> {
     const resolved = resolve(entry);
-    shared.redactor.add(resolved.secrets);
     const era = (await shared.catalogues.find(entry))?.era;
     const options = {
       version: VERSION,
@@ -281,7 +308,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return await connectStdio(resolved, {
       ...options,
       cwd: context.cwd,
-      env: context.env,
+      env,
       reaper: shared.reaper(),
       ...privacy && { largeFrameBytes: LARGE_TO_HIDE },
       parse: shared.redactor.parse,
@@ -318,6 +345,17 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return catalogue;
   }
 
+  session.secrets = findSecrets();
+  shared.redactor.add(session.secrets.map(({ value }) => value));
   session.notice = shared.watch(session);
   return session;
+}
+
+/** The names of the variables that the definitions of servers mention and the engine does not have. */
+function variablesOfAll({ servers }: Config, stored: Readonly<Record<string, string>>): string[] {
+  const names = Object.values(servers).filter(({ disabled }) => !disabled).flatMap((entry) =>
+    // A project's servers do not see secrets.env.
+    variablesNamedIn(entry).filter((name) => entry.origin === "project" || !Object.hasOwn(stored, name))
+  );
+  return [...new Set(names)];
 }
