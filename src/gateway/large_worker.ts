@@ -5,7 +5,7 @@ import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.t
 import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
 import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
-import { shapeAnswer, type Shaped, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
+import { shapeAnswer, type Shaped, shownJson, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
 import { readable, slice } from "./results.ts";
 
@@ -33,6 +33,7 @@ export type LargeReply =
   | ({ kind: "shaped"; id: string; stored: number; hidden: readonly Hidden[] } & LargeResult);
 
 const MAX_DEPTH = 256;
+const encoder = new TextEncoder();
 
 async function handle(request: LargeRequest): Promise<LargeReply> {
   const { frame } = request;
@@ -50,11 +51,13 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   const clean = request.pii ? hide(given, request.pii, hidden) : given;
   const shaped = await store(request, shapeAnswer(clean, request));
   const { stored } = shaped;
-  const json = new TextEncoder().encode(JSON.stringify(shaped.result));
+  const json = JSON.stringify(shaped.result);
+  const shown = shownJson(shaped.result, json);
   return {
     kind: "shaped",
     id,
-    json,
+    json: encoder.encode(json),
+    ...shown !== json && { shown: encoder.encode(shown) },
     isError: shaped.result.isError === true,
     bytes: frame.length,
     stored: stored?.json.length ?? 0,

@@ -25,6 +25,7 @@ import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
 import type { OpenApprovals } from "./approvals.ts";
 import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
+import { presentable } from "./question_form.ts";
 import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
 import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
@@ -299,11 +300,12 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   /** What a server asks for a model is read by a model: personal data stays out of it, as it does of answers. */
-  async function asked(server: string, request: ServerRequest, { callers, ...how }: Asked) {
+  async function asked(server: string, given: ServerRequest, { callers, ...how }: Asked) {
+    const request = presentable(given, server);
     const isHidden = privacy && request.method === "sampling/createMessage";
     const params = isHidden ? privacy.hide(request.params, server) : request.params;
     const isCrowd = session.client.isCrowd === true;
-    const answer = await askCaller(callers, { ...request, params, from: server }, { ...how, isCrowd });
+    const answer = await askCaller(callers, { ...request, params }, { ...how, isCrowd });
     return isHidden ? await privacy.restore(answer, server) : answer;
   }
 

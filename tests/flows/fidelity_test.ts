@@ -162,7 +162,7 @@ const FEATURES: Record<string, Feature> = {
     async check(call) {
       const answer = { action: "accept", content: { name: "Ada" } };
       const { question, result } = await answering(call, "ask", { method: "elicitation/create", answer });
-      assert.equal(question.message, "What is your name?");
+      assert.equal(question.message, `[server ${call.server}] What is your name?`);
       assert.match(JSON.stringify(result), /Ada/);
     },
   },
