@@ -103,7 +103,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
           ...origin && { key: () => keyOf(origin, call) },
           ...route.approved !== undefined && { approved: route.approved },
           onApproved: (key) => route.approved = key,
-          ...isModern && { takesQuestions: true },
+          // Such a client gets a question as the answer of its own request, and may never come back with an answer.
+          ...isModern && { takesQuestions: true, turn: asked },
           ...client && { capabilities: client },
           ...ask && { request: ask },
           ...ask && takesElicitation(client) && { ask: only(client!, ask) },

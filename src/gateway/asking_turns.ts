@@ -12,32 +12,33 @@ const LONGEST_TURN_MS = 11 * 60_000;
 interface Line {
   last: Promise<unknown>;
   waiting: number;
-  /** When requests to the client's model went out. */
-  readonly sampled: number[];
 }
 
-/** By the callers of a server, which are the same object for as long as the server is known, and by method. */
+/** By line, which is the callers of a server or one request of a client, and by method. */
 const lines = new WeakMap<object, Map<string, Line>>();
 const counts = new WeakMap<object, Map<string, number>>();
+/** When the requests of servers to models went out, by the callers of the server. */
+const sampled = new WeakMap<object, number[]>();
 
-/** Counts questions for a call; throws when they are too many. */
-export function countQuestions(caller: Caller, method: string, more = 1): void {
+/** Counts a question for its call and its server; throws when they are too many. `callers`: of the server. */
+export function countQuestion(caller: Caller, method: string, callers: object): void {
+  if (method === "roots/list") return;
+  if (method === "sampling/createMessage") countSampled(callers);
   const counted = counts.getOrInsertComputed(caller.asked ?? caller, () => new Map());
-  const count = (counted.get(method) ?? 0) + more;
+  const count = (counted.get(method) ?? 0) + 1;
   if (count > MOST_FOR_A_CALL) throw tooMany(`more than ${MOST_FOR_A_CALL} times for one call`);
   counted.set(method, count);
 }
 
-/** Puts one question of a server after the other; `callers` are those who wait for the server. */
+/** Puts one question of a line after the other. */
 export async function inTurn<T>(
-  callers: object,
+  place: object,
   method: string,
   { signal, work }: { signal: AbortSignal; work: () => Promise<T> },
 ): Promise<T> {
-  const line = lines.getOrInsertComputed(callers, () => new Map<string, Line>())
-    .getOrInsertComputed(method, () => ({ last: Promise.resolve(), waiting: 0, sampled: [] }));
+  const line = lines.getOrInsertComputed(place, () => new Map<string, Line>())
+    .getOrInsertComputed(method, () => ({ last: Promise.resolve(), waiting: 0 }));
   if (line.waiting >= MOST_WAITING) throw tooMany(`while ${MOST_WAITING} of its questions wait`);
-  if (method === "sampling/createMessage") countSampled(line);
   const before = line.last;
   const mine = Promise.withResolvers<void>();
   line.last = before.then(() => mine.promise);
@@ -55,13 +56,14 @@ export async function inTurn<T>(
   }
 }
 
-function countSampled({ sampled }: Line): void {
+function countSampled(callers: object): void {
   const now = performance.now();
-  while (sampled.length > 0 && now - sampled[0]! > HOUR_MS) sampled.shift();
-  if (sampled.length >= MOST_SAMPLED) {
+  const times = sampled.getOrInsertComputed(callers, () => []);
+  while (times.length > 0 && now - times[0]! > HOUR_MS) times.shift();
+  if (times.length >= MOST_SAMPLED) {
     throw tooMany(`for the client's model more than ${MOST_SAMPLED} times in an hour`);
   }
-  sampled.push(now);
+  times.push(now);
 }
 
 async function unlessAborted(before: Promise<unknown>, signal: AbortSignal): Promise<void> {

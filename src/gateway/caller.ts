@@ -2,7 +2,7 @@ import type { Capabilities, ServerEvent, ServerRequest, WhileAsked } from "../mc
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
-import { countQuestions, inTurn } from "./asking_turns.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** A question, with the call that a human is to allow where it is ours. */
 export interface AskedRequest extends ServerRequest {
@@ -30,6 +30,8 @@ export interface Caller {
   readonly ask?: Ask;
   /** Whether `ask` is for what servers want to know only: approvals are decided in another way. */
   readonly asksForServersOnly?: boolean;
+  /** In whose line its questions wait; without one, in that of all questions of their server. */
+  readonly turn?: object | undefined;
   /** What the caller's client says it can answer. */
   readonly capabilities?: Capabilities;
   /** Puts what is for the client itself to it: sampling, roots. Only what its capabilities have. */
@@ -112,10 +114,10 @@ export async function askCaller(
     throw new AgentCardsError("INPUT_INVALID", "Several clients wait for this server; it does not say whom it asks");
   }
   const put = (caller: Caller, ask: Ask) => {
-    if (request.method !== "roots/list") countQuestions(caller, request.method);
+    countQuestion(caller, request.method, callers);
     const until = AbortSignal.any([signal, caller.signal]);
     const work = () => ask(request, until);
-    return whileAsked(() => inTurn(callers, request.method, { signal: until, work }));
+    return whileAsked(() => inTurn(caller.turn ?? callers, request.method, { signal: until, work }));
   };
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));

@@ -71,7 +71,7 @@ export async function runCode(
   const outcome = await sandbox.run({ code, context, deps, servers }, tools, { signal, minimumLevel, limits });
   // Code can put together what was not one piece when it came in.
   return privacy
-    ? { ...outcome, ...privacy.hide({ result: outcome.result, logs: outcome.logs }, "agentcards") }
+    ? { ...outcome, ...await privacy.hideLong({ result: outcome.result, logs: outcome.logs }, "agentcards") }
     : outcome;
 }
 
@@ -213,5 +213,5 @@ export async function readStored(
   const places = [{ steps, named: `results.get("${oneLine(handle, 40)}")` }];
   const list = await results.read(handle, (path) => large.readPart(path, { places })) as string;
   if (!session.privacy) return new JsonText(list.slice(1, -1));
-  return session.privacy.hide(JSON.parse(list)[0] as Json, "agentcards");
+  return await session.privacy.hideLong(JSON.parse(list)[0] as Json, "agentcards");
 }

@@ -188,7 +188,7 @@ export async function putToServer(
       reply = await settleQuestions(reply, caller, { session, server, tool, again });
     }
     if (!privacy) return reply;
-    return hidden(reply, (value) => privacy.hide(value, server, known));
+    return await hidden(reply, (value) => privacy.hideLong(value, server, known));
   } catch (error) {
     throw privacy ? privacy.error(error, server) : error;
   } finally {
@@ -217,9 +217,9 @@ function withCleanQuestions(reply: Reply, hide: <T>(value: T) => T): Reply {
 }
 
 /** A reply without personal data, whatever it is. */
-function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
+async function hidden(reply: Reply, hide: <T>(value: T) => Promise<T>): Promise<Reply> {
   try {
-    if (reply.kind === "error") return hide(reply);
+    if (reply.kind === "error") return await hide(reply);
     if (reply.kind === "result") {
       // What a human is asked, and the state that belongs to it, go through as they are.
       const { inputRequests, requestState, ...rest } = reply.result;
@@ -227,16 +227,16 @@ function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
         ...inputRequests !== undefined && { inputRequests },
         ...requestState !== undefined && { requestState },
       };
-      return { kind: "result", result: { ...hide(rest), ...asked } };
+      return { kind: "result", result: { ...await hide(rest), ...asked } };
     }
     const { large } = reply;
     if (large.isClean) return reply;
     // Of a server that was started under another policy: what was stored is hidden when it is read.
-    const clean = hide(JSON.parse(new TextDecoder().decode(large.json)));
+    const clean = await hide(JSON.parse(new TextDecoder().decode(large.json)));
     const [json, shown] = [JSON.stringify(clean), shownJson(clean)].map((text) => new TextEncoder().encode(text));
     return {
       kind: "large",
-      large: { ...large, json: json!, shown: shown!, output: hide(large.output), isClean: true },
+      large: { ...large, json: json!, shown: shown!, output: await hide(large.output), isClean: true },
     };
   } catch (error) {
     return {

@@ -106,7 +106,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       return reaper ??= startReaper(`${home.cache}/children`);
     },
     sharedServers: new Map(),
-    privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),
+    privacy: (policy) =>
+      createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, maybeDatabase) }),
     approvals: createOpenApprovals(),
     record: calls.record,
     watch: learning.watch,

@@ -32,7 +32,7 @@ export const OWN_TOOLS = {
     if (name === "help") return helpPage(parseInput(HELP, input).topic);
     requireReadResult(name);
     const value = JSON.parse(await read(session, parseInput(READ_RESULT, input))) as Json;
-    return session.privacy?.hide(value, "agentcards") ?? value;
+    return await session.privacy?.hideLong(value, "agentcards") ?? value;
   },
 };
 

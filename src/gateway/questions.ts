@@ -4,7 +4,7 @@ import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { log } from "../telemetry/log.ts";
 import { answerAsClient, type Caller, declared, humanNeeded, takes, wordsOf } from "./caller.ts";
-import { countQuestions, inTurn } from "./asking_turns.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
 import { namedMessage, presentable } from "./question_form.ts";
 import type { Session } from "./session.ts";
 
@@ -57,7 +57,8 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
       }
       throw new AgentCardsError("INPUT_INVALID", `The server ${why}`, { hint: "Use a client that supports it." });
     }
-    for (const [, { method }] of questions) countQuestions(caller, method);
+    const callers = repeat.session.callers(repeat.server);
+    for (const [, { method }] of questions) countQuestion(caller, method, callers);
     if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) {
       const asked = questions.map(([key, { method, params }]) => [key, { method, params }]);
       return { kind: "result", result: { ...reply.result, inputRequests: Object.fromEntries(asked) } };
@@ -69,13 +70,13 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
       );
     }
     const inputResponses: Record<string, unknown> = {};
-    const callers = repeat.session.callers(repeat.server);
+    const line = caller.turn ?? callers;
     for (const [key, question] of questions) {
       const work = () =>
         question.method === "elicitation/create"
           ? caller.ask!(question, caller.signal)
           : answerAsClient(question, caller, caller.signal);
-      inputResponses[key] = await inTurn(callers, question.method, { signal: caller.signal, work });
+      inputResponses[key] = await inTurn(line, question.method, { signal: caller.signal, work });
     }
     reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }
@@ -100,9 +101,9 @@ async function settlePages(given: Reply, caller: Caller, { session, server, agai
   const done = Promise.all(pages.map(({ params }) => finished(session, server, params.elicitationId)));
   const callers = session.callers(server);
   for (const page of pages) {
-    countQuestions(caller, page.method);
+    countQuestion(caller, page.method, callers);
     const work = () => caller.ask!(page, caller.signal);
-    const { action } = await inTurn(callers, page.method, { signal: caller.signal, work });
+    const { action } = await inTurn(caller.turn ?? callers, page.method, { signal: caller.signal, work });
     if (action !== "accept") return refusal;
   }
   await done;

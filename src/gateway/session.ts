@@ -28,7 +28,7 @@ import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
 import { presentable } from "./question_form.ts";
 import { type CatalogueStore, changedLists } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
-import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
+import type { HowToHide, LargeFrames } from "./large_port.ts";
 import type { ToolResult } from "./answer.ts";
 import { type CallRecord, NOBODY, type Notice } from "./notice.ts";
 import type { ResultStore } from "./results.ts";
@@ -62,13 +62,15 @@ export interface Shared {
 export interface Privacy {
   /** `known`: values that are personal wherever they stand, by what they are, with their tokens. */
   hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
+  /** The same for what may be long: that is searched in a Worker. */
+  hideLong<T>(value: T, server: string, known?: ReadonlyMap<string, string>): Promise<T>;
   /** What a server may have back; `onRestored` is told what it gets. */
   restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
   /** An error whose words an agent may read. */
   error(error: unknown, server: string): unknown;
-  /** What somebody else needs to hide the same way, and where what was hidden goes. */
-  readonly elsewhere: HowToHide;
-  keep(server: string, hidden: readonly HiddenValue[]): void;
+  /** What somebody else needs to hide a server's values the same way, and where the hidden values go, as JSON texts. */
+  elsewhere(server: string): HowToHide;
+  keep(server: string, hidden: readonly string[]): void;
 }
 
 /** A server that several sessions use, with all who wait for it and all who hear what it says. */
@@ -290,7 +292,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       async parseLarge(frame, calls) {
         // A client that sees the tools themselves sees their answers whole, too.
         const answerTokens = config.expose.tools === "direct" ? Infinity : config.limits.answer_tokens;
-        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere } };
+        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere(entry.name) } };
         const { message, hidden } = await shared.large.parse(frame, how);
         privacy?.keep(entry.name, hidden);
         return message;
