@@ -140,7 +140,13 @@ export async function callServer(session: Session, call: ServerCall, caller: Cal
   const { server, request, isPart = false } = call;
   let reply: Reply | undefined;
   try {
-    return reply = await putToServer(session, call, caller);
+    reply = await putToServer(session, call, caller);
+    // Whoever read it off the main thread did not know which tool it is of.
+    if (reply.kind === "large" && reply.large.output.kind === "stored") {
+      const { output: { handle }, bytes } = reply.large;
+      session.shared.results.register({ handle, tool: toolId(server, String(request.name)), bytes });
+    }
+    return reply;
   } finally {
     session.notice.called({ server, request, reply, isPart });
   }

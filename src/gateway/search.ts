@@ -6,6 +6,7 @@ import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { splitWords } from "../model/words.ts";
 import type { Hit, Ranking } from "../vector/search_port.ts";
+import { withoutVariableNote } from "./code_names.ts";
 import type { Session } from "./session.ts";
 
 export interface SearchOptions {
@@ -55,6 +56,7 @@ export async function findTools(session: Session, { query, limit, server }: Sear
       ...notes,
       ...withheldNote(session, withheld),
       ...session.loaded.notes.map((note) => `(${note})`),
+      ...withoutVariableNote(session),
     ],
   };
 }

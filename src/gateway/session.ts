@@ -19,6 +19,7 @@ import {
 } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
+import { cut } from "../model/text.ts";
 import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
@@ -26,7 +27,7 @@ import type { ToolSearch } from "../vector/search_port.ts";
 import type { OpenApprovals } from "./approvals.ts";
 import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
 import { presentable } from "./question_form.ts";
-import { type CatalogueStore, changedLists } from "./catalogue.ts";
+import { type CatalogueStore, changedLists, changedTools } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
 import type { HowToHide, LargeFrames } from "./large_port.ts";
 import type { ToolResult } from "./answer.ts";
@@ -314,6 +315,10 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   async function list(entry: ServerConfig, upstream: Upstream, startMs: number): Promise<Catalogue> {
     const before = (await shared.catalogues.find(entry))?.catalogue;
     const catalogue = await readLists(entry.name, upstream, config.limits);
+    const changed = changedTools(before, catalogue);
+    if (changed.length > 0) {
+      log("warning", "tools changed", { server: entry.name, tools: cut(changed.join(", "), 500) });
+    }
     await shared.catalogues.save(entry, { catalogue, era: upstream.era, startMs })
       .catch((error) => log("error", "catalogue not saved", { server: entry.name, reason: messageOf(error) }));
     shared.search.prepare(catalogue.tools);
