@@ -110,6 +110,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, maybeDatabase) }),
     approvals: createOpenApprovals(),
     record: calls.record,
+    wasUsed: calls.wasUsed,
     watch: learning.watch,
     templates,
     async runTemplate(session, name, given, caller) {

@@ -51,6 +51,8 @@ export interface Shared {
   readonly approvals: OpenApprovals;
   /** Told after an answer has gone out. */
   record(call: CallRecord): void;
+  /** Whether a tool is known to have been called with success before. */
+  wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
   watch(session: Session): Notice;
   /** Workflows that were saved, as tools. */
