@@ -30,12 +30,19 @@ export function countQuestion(caller: Caller, method: string, callers: object): 
   counted.set(method, count);
 }
 
-/** Puts one question of a line after the other. */
-export async function inTurn<T>(
-  place: object,
-  method: string,
-  { signal, work }: { signal: AbortSignal; work: () => Promise<T> },
-): Promise<T> {
+export interface Turn<T> {
+  readonly caller: Caller;
+  /** Those who wait for the server that asks. */
+  readonly callers: object;
+  readonly signal: AbortSignal;
+  work(): Promise<T>;
+}
+
+/** Puts one question of a server, or of one request of a client, after the other. */
+export async function inTurn<T>(method: string, { caller, callers, signal, work }: Turn<T>): Promise<T> {
+  // Nobody is there to answer: it waits beside the others until it is known whose it is.
+  if (caller.canAsk?.() === false) return await work();
+  const place = caller.turn ?? callers;
   const line = lines.getOrInsertComputed(place, () => new Map<string, Line>())
     .getOrInsertComputed(method, () => ({ last: Promise.resolve(), waiting: 0 }));
   if (line.waiting >= MOST_WAITING) throw tooMany(`while ${MOST_WAITING} of its questions wait`);

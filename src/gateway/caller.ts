@@ -117,7 +117,7 @@ export async function askCaller(
     countQuestion(caller, request.method, callers);
     const until = AbortSignal.any([signal, caller.signal]);
     const work = () => ask(request, until);
-    return whileAsked(() => inTurn(caller.turn ?? callers, request.method, { signal: until, work }));
+    return whileAsked(() => inTurn(request.method, { caller, callers, signal: until, work }));
   };
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));

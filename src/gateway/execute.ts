@@ -199,13 +199,14 @@ export async function putToServer(
     throw privacy ? privacy.error(error, server) : error;
   } finally {
     callers.delete(caller);
-    if (!isAnswered && session.config.servers[server]?.shared) linger(callers, caller);
+    const isForMany = session.config.servers[server]?.shared || session.client.isCrowd;
+    if (!isAnswered && isForMany) linger(callers, caller);
   }
 }
 
 const LINGER_MS = 60_000;
 
-/** A shared server may still ask for a call that was given up: for a while no other session is asked instead. */
+/** A server may still ask for a call that was given up: for a while no other session or client is asked instead. */
 function linger(callers: Set<Caller>, { signal, owner = {} }: Caller): void {
   const gone = { signal, owner };
   callers.add(gone);

@@ -70,13 +70,12 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
       );
     }
     const inputResponses: Record<string, unknown> = {};
-    const line = caller.turn ?? callers;
     for (const [key, question] of questions) {
       const work = () =>
         question.method === "elicitation/create"
           ? caller.ask!(question, caller.signal)
           : answerAsClient(question, caller, caller.signal);
-      inputResponses[key] = await inTurn(line, question.method, { signal: caller.signal, work });
+      inputResponses[key] = await inTurn(question.method, { caller, callers, signal: caller.signal, work });
     }
     reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }
@@ -103,7 +102,7 @@ async function settlePages(given: Reply, caller: Caller, { session, server, agai
   for (const page of pages) {
     countQuestion(caller, page.method, callers);
     const work = () => caller.ask!(page, caller.signal);
-    const { action } = await inTurn(caller.turn ?? callers, page.method, { signal: caller.signal, work });
+    const { action } = await inTurn(page.method, { caller, callers, signal: caller.signal, work });
     if (action !== "accept") return refusal;
   }
   await done;
