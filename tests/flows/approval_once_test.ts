@@ -20,7 +20,7 @@ Deno.test("pol-102, pol-103, pol-104: an approval in a state is used once, by it
   const [key] = Object.keys(allowed.inputRequests!);
   assert.equal(
     (allowed.inputRequests![key!]!.params as Message).message,
-    "[server kit] What is your name?",
+    "[server modern] What is your name?",
     "the server asks now",
   );
   const answers = (name: string) => ({ [key!]: { action: "accept", content: { name } } });
