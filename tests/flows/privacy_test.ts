@@ -183,6 +183,7 @@ Deno.test("a server that lists every number there is does not learn which one an
   await Deno.writeTextFile(numbers!, all.join("\n"));
   const [token] = textOf(await client.use("crm:read_file", { file: contact })).match(TOKENS)!;
   await client.use("evil:read_file", { file: numbers });
+  await client.use("evil:read_file", { file: contact });
   await client.use("evil:append", { file: written, line: token });
   assert.equal((await linesOf(written!))[0], `begin ${token}`);
   await client.use("crm:append", { file: `${written}2`, line: token });
