@@ -135,7 +135,7 @@ async function readTool(server: string, given: Record<string, unknown>, mended: 
   const stored = storable(given);
   if (stored !== given) mended.push("NUL or broken characters were taken out");
   const seen = withoutInvisible(stored);
-  if (seen !== stored) mended.push(`invisible characters were taken out of ${changedParts(stored, seen)}`);
+  if (seen !== stored) mended.push(`hidden characters were taken out of ${changedParts(stored, seen)}`);
   const raw = withoutRemoteIcons(seen);
   if (raw !== seen) mended.push("icons that are not data: addresses were left out");
   const name = raw.name as string;

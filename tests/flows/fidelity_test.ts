@@ -301,7 +301,7 @@ ${notes.map((note, i) => `[${i + 1}] ${note}.`).join("\n")}
 Structured content that is no object reaches legacy clients as \`{"result": …}\`: their revision knows objects only, and they
 would refuse the whole answer.
 
-A question to the human has the name of its server before its message, \`[server NAME] \`. A result in which tag characters,
+A question to the human has the name of its server before its message, \`[server NAME]\`. A result in which tag characters,
 bidirectional overrides or control characters stand has escapes such as \`\\u202e\` in their place, and a note that says so;
 every other result is unchanged. Definitions, prompts, questions, progress and logs come without invisible characters.
 `;
