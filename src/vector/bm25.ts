@@ -15,7 +15,7 @@ export interface LexicalIndex {
 const K1 = 0.9;
 const B = 0.5;
 /** A word that is said again and again counts no more than this. */
-const MOST = 4;
+const MOST = 8;
 
 /** BM25 over weighted terms: a name counts more than a description without being an index of its own. */
 export function buildLexicalIndex(documents: readonly WeightedTerms[]): LexicalIndex {
