@@ -8,13 +8,14 @@ import { only } from "./find_run.ts";
 import { fit, screen, widthOf } from "./screen.ts";
 import { table } from "./table.ts";
 import { painter, type Terminal } from "./terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 const HEAD = ["run", "tool", "arguments", "why", "since"];
 
 /** `agentcards approvals` */
 export async function approvals({ json }: { json?: boolean }, terminal: Terminal): Promise<number> {
   const waiting = await ask<ApprovalReport[]>({ method: "approvals" });
-  if (json) terminal.out(JSON.stringify(waiting) + "\n");
+  if (json) terminal.out(jsonLine(waiting));
   else if (waiting.length === 0) terminal.out("No call waits for your approval.\n");
   else {
     terminal.out(

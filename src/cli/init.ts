@@ -6,6 +6,7 @@ import type { InitIo, InitOptions } from "./init_io.ts";
 import { makePlan, type Plan } from "./init_plan.ts";
 import { commandLine, plural, showNothing, showOutcome, showPlan, undoCommand } from "./init_show.ts";
 import { undo } from "./init_undo.ts";
+import { jsonLine } from "./json_out.ts";
 
 export type { InitIo, InitOptions, ProbeResult } from "./init_io.ts";
 
@@ -15,7 +16,7 @@ export async function init(options: InitOptions, io: InitIo): Promise<number> {
     return options.undo ? await undo(options, io) : await setUp(options, io);
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);
-    if (options.json) io.out(JSON.stringify({ error: { code, message, hint } }) + "\n");
+    if (options.json) io.out(jsonLine({ error: { code, message, hint } }));
     else io.err(describe(error) + "\n");
     return code === "USAGE" ? 2 : 1;
   }
@@ -25,7 +26,7 @@ async function setUp(options: InitOptions, io: InitIo): Promise<number> {
   const plan = await makePlan(options, io);
   const say = (text: string) => options.json || io.out(text);
   const finish = (code: number, outcome?: Outcome) => {
-    if (options.json) io.out(JSON.stringify(summary(plan, { options, io, outcome })) + "\n");
+    if (options.json) io.out(jsonLine(summary(plan, { options, io, outcome })));
     return code;
   };
   if (plan.moves.length === 0) {

@@ -8,6 +8,7 @@ import { spansOf } from "./run_spans.ts";
 import { fit, screen, wrap } from "./screen.ts";
 import { duration, painter, type Terminal } from "./terminal.ts";
 import { clockTime, decisions, timeline } from "./timeline.ts";
+import { jsonLine } from "./json_out.ts";
 
 /** Without a terminal there is room to spare. */
 const COLUMNS_IN_A_FILE = 120;
@@ -15,7 +16,7 @@ const COLUMNS_IN_A_FILE = 120;
 /** `agentcards runs show ID` */
 export async function showRun(given: string, { json }: { json?: boolean }, terminal: Terminal): Promise<number> {
   const details = await ask<RunDetails>({ method: "run_show", params: { id: await runId(given) } });
-  terminal.out(json ? JSON.stringify(details) + "\n" : detailsText(details, terminal));
+  terminal.out(json ? jsonLine(details) : detailsText(details, terminal));
   return 0;
 }
 

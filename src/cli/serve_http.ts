@@ -11,6 +11,7 @@ import type { ConnectEngine } from "../gateway/http/wire.ts";
 import { ownProgram } from "../platform/own_program.ts";
 import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface ServeHttpOptions {
   readonly port: number;
@@ -43,7 +44,7 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
     onError: (what) => terminal.err(`${what}\n`),
   });
   if (options.json) {
-    terminal.out(JSON.stringify({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }) + "\n");
+    terminal.out(jsonLine({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }));
   } else terminal.err(welcome(endpoint.url, home));
   await stopping.promise;
   await endpoint.close();

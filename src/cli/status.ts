@@ -6,6 +6,7 @@ import { ago } from "./ago.ts";
 import { ask } from "./ask.ts";
 import { table } from "./table.ts";
 import { bytes, duration, painter, type Terminal } from "./terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface StatusCommand {
   readonly verbose?: boolean;
@@ -19,7 +20,7 @@ export async function status(options: StatusCommand, terminal: Terminal): Promis
   const exposed = await readableByOthers([home.dir, home.secrets]);
   const problems = findProblems(report, exposed);
   if (options.json) {
-    terminal.out(JSON.stringify({ ok: problems.length === 0, home: home.dir, ...report, problems }) + "\n");
+    terminal.out(jsonLine({ ok: problems.length === 0, home: home.dir, ...report, problems }));
   } else terminal.out(render(report, { options, terminal, problems, home: home.dir }));
   return problems.length === 0 ? 0 : 1;
 }

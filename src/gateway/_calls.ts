@@ -2,7 +2,7 @@ import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts
 import { isObject } from "../model/json.ts";
 import { debug } from "../telemetry/log.ts";
 import { type Redactor, shapeOf } from "../telemetry/redact.ts";
-import { textResult } from "./answer.ts";
+import { shownJson, textResult } from "./answer.ts";
 import { type Caller, takes } from "./caller.ts";
 import { keyOf, workAgain } from "./_client_again.ts";
 import { type Work, workFor } from "./_client_work.ts";
@@ -77,7 +77,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     let outcome: Answer;
     let toldAt = -Infinity;
     // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
-    const route: Route = { id, token: meta.progressToken, approved: undefined };
+    const route: Route = { id, token: meta.progressToken, approved: undefined, asked: {} };
     const placed = Promise.withResolvers<void>();
     if (isRepeated) placing.add(placed.promise);
     try {
@@ -89,8 +89,9 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
       const call = method === "tools/call" ? given : { method, ...given };
       const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
       // Older clients know nothing of states: what stands there is none of ours.
-      const { state, rounds, approved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      const { state, rounds, approved, asked = route.asked } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
       route.approved = approved;
+      route.asked = asked;
       work = workFor(open, method as string, { ...given, requestState: state }, meta);
       if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
@@ -100,10 +101,12 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
         const caller: Caller = {
           signal: controller.signal,
           owner: open,
+          asked,
           ...origin && { key: () => keyOf(origin, call) },
           ...route.approved !== undefined && { approved: route.approved },
           onApproved: (key) => route.approved = key,
-          ...isModern && { takesQuestions: true },
+          // Such a client gets a question as the answer of its own request, and may never come back with an answer.
+          ...isModern && { takesQuestions: true, turn: asked },
           ...client && { capabilities: client },
           ...ask && { request: ask },
           ...ask && takesElicitation(client) && { ask: only(client!, ask) },
@@ -157,14 +160,14 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
 
   function answer(id: unknown, outcome: Answer, { isModern, method }: { isModern: boolean; method: string }): number {
     if (outcome.kind === "large") {
-      const frame = spliced(id, outcome.large.json, isModern);
+      const frame = spliced(id, outcome.large.shown ?? outcome.large.json, isModern);
       sendRaw(id, frame);
       return outcome.large.bytes;
     }
     const [key, value] = outcome.kind === "error"
       ? ["error", errorOf(outcome, isModern)]
       : ["result", isModern ? modern(outcome.result, method) : legacy(outcome.result)];
-    const json = JSON.stringify(value);
+    const json = shownJson(value);
     sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${json}}`);
     return json.length;
   }

@@ -1,5 +1,6 @@
 import { messageOf } from "../model/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
+import { madeVisible } from "../model/invisible.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Beside } from "../model/tool.ts";
 
@@ -9,6 +10,24 @@ export type ToolResult = Record<string, unknown>;
 /** Text the agent can read, as a tool result. */
 export function textResult(text: string, isError = false): ToolResult {
   return { content: [{ type: "text", text }], ...isError && { isError: true } };
+}
+
+const ESCAPED =
+  "(AgentCards: invisible or direction-changing characters of this answer are written as escapes such as \\u202e)";
+
+/**
+ * An answer as JSON for a client: characters that hide text are escapes, with a note that says so. Values for code,
+ * references and stored results never come here: they stay as they are.
+ */
+export function shownJson(answer: Record<string, unknown>, json: string = JSON.stringify(answer)): string {
+  const shown = madeVisible(answer, json);
+  if (!shown) return json;
+  const noted = Array.isArray(shown.content)
+    ? { ...shown, content: [...shown.content, { type: "text", text: ESCAPED }] }
+    : "code" in shown && "message" in shown
+    ? shown
+    : { ...shown, _meta: { ...isObject(shown._meta) ? shown._meta : {}, "agentcards/note": ESCAPED } };
+  return JSON.stringify(noted);
 }
 
 /** What was cut out of an answer and must be stored under its handle. */

@@ -6,6 +6,8 @@ import type { CallRecord } from "./notice.ts";
 /** Files calls in the database, a batch at a time, off everyone's way. */
 export interface CallLog {
   record(call: CallRecord): void;
+  /** Whether a tool is known to have been called with success before. */
+  wasUsed(tool: string): boolean;
   flush(): Promise<void>;
 }
 
@@ -13,6 +15,8 @@ export interface CallLog {
 const QUIET_MS = 1_000;
 const LATEST_MS = 15_000;
 const MAX_WAITING = 50_000;
+const MOST_USED = 10_000;
+const NEWEST = 20_000;
 const KEPT_DAYS = 90;
 const PRUNE_EVERY_MS = 3_600_000;
 
@@ -22,6 +26,17 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
   let lastCall = 0;
   let firstWaiting = 0;
   let prunedAt = -Infinity;
+  const used = new Set<string>();
+  let loading: Promise<void> | undefined;
+  /** In the background: until it is done, what was called in this engine counts. */
+  const load = () =>
+    database.then(async (db) => {
+      const rows = await db?.query<{ tool: string }>(
+        "select distinct tool from (select tool, ok from tool_call order by at desc limit $1) as newest where ok",
+        [NEWEST],
+      );
+      for (const { tool } of rows ?? []) used.add(tool);
+    }).catch(() => {});
 
   function whenQuiet(): void {
     const now = performance.now();
@@ -53,7 +68,12 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
   }
 
   return {
+    wasUsed(tool) {
+      loading ??= load();
+      return used.has(tool);
+    },
     record(call) {
+      if (call.ok && used.size < MOST_USED) used.add(call.tool);
       if (waiting.length < MAX_WAITING) waiting.push(call);
       lastCall = performance.now();
       if (timer !== undefined) return;

@@ -2,6 +2,7 @@ import type { Capabilities, ServerEvent, ServerRequest, WhileAsked } from "../mc
 import { AgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** A question, with the call that a human is to allow where it is ours. */
 export interface AskedRequest extends ServerRequest {
@@ -29,14 +30,18 @@ export interface Caller {
   readonly ask?: Ask;
   /** Whether `ask` is for what servers want to know only: approvals are decided in another way. */
   readonly asksForServersOnly?: boolean;
+  /** In whose line its questions wait; without one, in that of all questions of their server. */
+  readonly turn?: object | undefined;
   /** What the caller's client says it can answer. */
   readonly capabilities?: Capabilities;
   /** Puts what is for the client itself to it: sampling, roots. Only what its capabilities have. */
   readonly request?: Ask;
   /** Trace context, for calls that are made for this one. */
   readonly trace?: Record<string, unknown>;
-  /** The session it belongs to, where a server is shared. */
+  /** The session it belongs to, where a server is shared; a caller without one stands for itself. */
   readonly owner?: unknown;
+  /** The same object for all calls that are made for one request of a client: questions are counted by it. */
+  readonly asked?: object;
   /** The key of the client's request: its connection, its id and its content, the same in every engine. */
   readonly key?: () => Promise<string>;
   /** Told the key of a call that a human has allowed. */
@@ -94,19 +99,29 @@ export function canPut(question: ServerRequest, { ask, capabilities }: Caller): 
   return ask !== undefined && (!isObject(capabilities?.elicitation) || takes(question, capabilities));
 }
 
-/** Carries a server's question to the last caller who waits for that server and can answer. */
+/**
+ * Carries a server's question to the last caller who waits for that server and can answer. A server of the older protocol
+ * does not say for which call it asks, so of several clients or sessions none is asked.
+ */
 export async function askCaller(
-  callers: ReadonlySet<Caller> | undefined,
+  callers: ReadonlySet<Caller>,
   request: ServerRequest,
   { signal, isCrowd, whileAsked }: Asking,
 ): Promise<Record<string, unknown>> {
-  const waiting = [...callers ?? []];
-  if (isCrowd && waiting.length > 1 && request.method !== "roots/list") {
+  const waiting = [...callers];
+  const isForOne = new Set(waiting.map((caller) => caller.owner ?? caller)).size <= 1;
+  if (!isForOne || isCrowd && waiting.length > 1 && request.method !== "roots/list") {
     throw new AgentCardsError("INPUT_INVALID", "Several clients wait for this server; it does not say whom it asks");
   }
+  const put = (caller: Caller, ask: Ask) => {
+    countQuestion(caller, request.method, callers);
+    const until = AbortSignal.any([signal, caller.signal]);
+    const work = () => ask(request, until);
+    return whileAsked(() => inTurn(request.method, { caller, callers, signal: until, work }));
+  };
   if (request.method !== "elicitation/create") {
     const client = waiting.findLast((caller) => caller.request && takes(request, caller.capabilities));
-    return await whileAsked(() => answerAsClient(request, client, signal));
+    return client?.request ? await put(client, client.request) : await answerAsClient(request, undefined, signal);
   }
   const askable = waiting.filter((caller) => canPut(request, caller));
   const caller = askable.findLast(({ canAsk }) => canAsk?.() !== false) ?? askable.at(-1);
@@ -115,8 +130,9 @@ export async function askCaller(
     if (waiting.length === 1) waiting[0]!.giveUp?.(request);
     throw new AgentCardsError("INPUT_INVALID", "No client is there that can put a question to a human");
   }
-  const { ask, canAsk } = caller;
-  return canAsk?.() === false ? await ask(request, signal) : await whileAsked(() => ask(request, signal));
+  // Nobody is there to answer: it waits beside the others until it is known whose it is.
+  if (caller.canAsk?.() === false) return await caller.ask(request, signal);
+  return await put(caller, caller.ask);
 }
 
 interface Asking {

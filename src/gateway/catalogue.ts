@@ -6,6 +6,7 @@ import { messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
 import { within } from "../model/time.ts";
 import { cut } from "../model/text.ts";
+import { effectOf, worse } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
 import { type FiledCatalogue, openCatalogueFile } from "./catalogue_file.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
@@ -97,7 +98,8 @@ export function createCatalogueStore(
   const keys = new WeakMap<ServerConfig, string>();
   const offering = readHints(hints);
 
-  function remember(key: string, known: KnownServer): void {
+  function remember(key: string, given: KnownServer): void {
+    const known = withoutLoosening(memory.get(key), given);
     memory.set(key, { ...known, byName: new Map(known.catalogue.tools.map((tool) => [tool.name, tool])) });
     hint(key, known.catalogue.offers !== undefined).catch(() => {});
   }
@@ -252,6 +254,35 @@ async function readHints(path: string): Promise<Set<string>> {
   } catch {
     return new Set();
   }
+}
+
+/**
+ * What a server says anew, except that a tool which acts is not said to read all at once: for as long as the engine runs,
+ * what a server says of the effect of a tool can become stricter only.
+ */
+function withoutLoosening(before: Remembered | undefined, now: KnownServer): KnownServer {
+  if (!before || before.catalogue === now.catalogue) return now;
+  const tools = now.catalogue.tools.map((tool) => {
+    const earlier = before.byName.get(tool.name);
+    if (!earlier) return tool;
+    const [then, here] = [effectOf(SAID_BY_SERVERS, earlier), effectOf(SAID_BY_SERVERS, tool)];
+    if (worse(then, here) === here) return tool;
+    const { annotations: _loosened, ...rest } = tool;
+    return Object.freeze({ ...rest, ...earlier.annotations && { annotations: earlier.annotations } });
+  });
+  if (tools.every((tool, i) => tool === now.catalogue.tools[i])) return now;
+  return Object.freeze({ ...now, catalogue: Object.freeze({ ...now.catalogue, tools: Object.freeze(tools) }) });
+}
+
+const SAID_BY_SERVERS = { effects: {} };
+
+/** The tools that are new, gone or defined otherwise. */
+export function changedTools(before: Catalogue | undefined, now: Catalogue): string[] {
+  if (!before) return [];
+  const hashes = new Map(before.tools.map(({ name, hash }) => [name, hash]));
+  const changed = now.tools.filter(({ name, hash }) => hashes.get(name) !== hash).map(({ name }) => name);
+  const here = new Set(now.tools.map(({ name }) => name));
+  return [...changed, ...[...hashes.keys()].filter((name) => !here.has(name))];
 }
 
 /** Which lists say something else than before. */

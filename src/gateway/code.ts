@@ -1,7 +1,6 @@
 import { type CageCall, type CageOutcome, type CageTools, JsonText } from "../sandbox/cage.ts";
 import type { CageLimits } from "../sandbox/limits.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { identifier } from "../model/declaration.ts";
 import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
@@ -12,10 +11,12 @@ import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { codeValueOf, type ToolResult, valueOf } from "./answer.ts";
 import { approve } from "./approve.ts";
 import { type Caller, unlessAsked } from "./caller.ts";
+import { serverVariables } from "./code_names.ts";
 import { callServer, denied, isFailure, resolveTool } from "./execute.ts";
 import { OWN_TOOLS } from "./own_tools.ts";
 import { stepsOf } from "./results.ts";
 import type { Session } from "./session.ts";
+import { requireReadable } from "./stored_access.ts";
 import { howFar } from "./workflow_progress.ts";
 
 /** Code with what it gets to see. */
@@ -32,18 +33,6 @@ export interface CodeOptions {
   call(asked: string, args: JsonObject, how: CageCall): Promise<unknown>;
 }
 
-/** Variables that code has anyway; a server of such a name is reached as tools["name:tool"]. */
-export const GIVEN: ReadonlySet<string> = new Set([
-  "context",
-  "deps",
-  "tools",
-  "results",
-  "ToolError",
-  "console",
-  "Deno",
-  "undefined",
-]);
-
 /** Runs code in a cage, with every tool of the session inside. */
 export async function runCode(
   sandbox: Sandbox,
@@ -51,10 +40,7 @@ export async function runCode(
   { code, context, deps }: CodeRequest,
   { signal, limits, call }: CodeOptions,
 ): Promise<CageOutcome> {
-  const servers = Object.fromEntries(
-    session.status().filter(({ config }) => !config.disabled).map(({ config: { name } }) => [identifier(name), name])
-      .filter(([variable]) => !GIVEN.has(variable!)),
-  );
+  const servers = Object.fromEntries(serverVariables(session).servers);
   const { privacy } = session;
   const tools: CageTools = {
     async call(asked, args, how) {
@@ -71,7 +57,7 @@ export async function runCode(
   const outcome = await sandbox.run({ code, context, deps, servers }, tools, { signal, minimumLevel, limits });
   // Code can put together what was not one piece when it came in.
   return privacy
-    ? { ...outcome, ...privacy.hide({ result: outcome.result, logs: outcome.logs }, "agentcards") }
+    ? { ...outcome, ...await privacy.hideLong({ result: outcome.result, logs: outcome.logs }, "agentcards") }
     : outcome;
 }
 
@@ -200,6 +186,7 @@ async function readResult(session: Session, handle: string, path: unknown): Prom
     : Array.isArray(path)
     ? path.filter((step) => typeof step === "string" || typeof step === "number")
     : [];
+  await requireReadable(session, handle);
   return await readStored(session, handle, steps);
 }
 
@@ -213,5 +200,5 @@ export async function readStored(
   const places = [{ steps, named: `results.get("${oneLine(handle, 40)}")` }];
   const list = await results.read(handle, (path) => large.readPart(path, { places })) as string;
   if (!session.privacy) return new JsonText(list.slice(1, -1));
-  return session.privacy.hide(JSON.parse(list)[0] as Json, "agentcards");
+  return await session.privacy.hideLong(JSON.parse(list)[0] as Json, "agentcards");
 }

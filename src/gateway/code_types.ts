@@ -1,7 +1,7 @@
 import { declarations, identifier, toolsDeclaration } from "../model/declaration.ts";
 import type { Tool } from "../model/tool.ts";
 import type { TypeCheckRequest } from "../sandbox/typecheck.ts";
-import { GIVEN } from "./code.ts";
+import { serverVariables } from "./code_names.ts";
 import { resolveTool } from "./execute.ts";
 import { findTools, knownTools } from "./search.ts";
 import type { Session } from "./session.ts";
@@ -30,13 +30,11 @@ export async function typesFor(session: Session, code: string): Promise<TypeChec
   const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) =>
     name
   );
-  const byVariable = Map.groupBy(names, identifier);
+  const { servers: variables } = serverVariables(session);
   const [declared, others]: [Tool[], string[]] = [[], ["agentcards"]];
   await Promise.all(names.map(async (name) => {
     const variable = identifier(name);
-    // Where two servers look the same in code, nobody can tell which one is meant.
-    const isMeant = byVariable.get(variable)!.length === 1 && !GIVEN.has(variable) &&
-      (speaksOf(code, variable) || code.includes(`${name}:`));
+    const isMeant = variables.get(variable) === name && (speaksOf(code, variable) || code.includes(`${name}:`));
     const { tools } = isMeant ? await knownTools(session, name) : { tools: [] };
     if (tools.length > 0) declared.push(...tools);
     else others.push(name);
@@ -44,7 +42,7 @@ export async function typesFor(session: Session, code: string): Promise<TypeChec
   return {
     code,
     declarations: `${declarations(declared)}\n${toolsDeclaration(declared, others)}`,
-    names: [...new Set(others.map(identifier))].filter((name) => !GIVEN.has(name)),
+    names: [...variables].filter(([, name]) => others.includes(name)).map(([variable]) => variable),
   };
 }
 

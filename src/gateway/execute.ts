@@ -1,11 +1,12 @@
 import { judge, type Verdict } from "../policy/rules.ts";
 import type { LargeResult, Reply } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { readBySchema } from "../model/meaning.ts";
 import { cut, nearest, oneLine } from "../model/text.ts";
 import { splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { isReadable, shapeAnswer, textResult, type ToolResult, unstored } from "./answer.ts";
+import { isReadable, shapeAnswer, shownJson, textResult, type ToolResult, unstored } from "./answer.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { approve } from "./approve.ts";
 import { type Caller, canPut, declared, humanNeeded, PAGE, unlessAsked } from "./caller.ts";
@@ -139,7 +140,13 @@ export async function callServer(session: Session, call: ServerCall, caller: Cal
   const { server, request, isPart = false } = call;
   let reply: Reply | undefined;
   try {
-    return reply = await putToServer(session, call, caller);
+    reply = await putToServer(session, call, caller);
+    // Whoever read it off the main thread did not know which tool it is of.
+    if (reply.kind === "large" && reply.large.output.kind === "stored") {
+      const { output: { handle }, bytes } = reply.large;
+      session.shared.results.register({ handle, tool: toolId(server, String(request.name)), bytes });
+    }
+    return reply;
   } finally {
     session.notice.called({ server, request, reply, isPart });
   }
@@ -154,11 +161,13 @@ export async function putToServer(
   const { privacy } = session;
   const callers = session.callers(server);
   callers.add(caller);
+  let isAnswered = false;
   try {
     const { progress } = caller;
-    const onProgress = progress && privacy
-      ? (said: Record<string, unknown>) => progress(privacy.hide(said, server))
-      : progress;
+    const onProgress = progress && ((said: Record<string, unknown>) => {
+      const clean = withoutInvisible(said);
+      progress(privacy ? privacy.hide(clean, server) : clean);
+    });
     const send = (params: Record<string, unknown>) =>
       session.server(server).request(method, params, {
         capabilities: declared(caller),
@@ -178,18 +187,30 @@ export async function putToServer(
       return withCleanQuestions(await send({ ...params, ...restored }), (value) => privacy.hide(value, server, known));
     };
     let reply = await put(request);
+    isAnswered = true;
     if (isQuestion(reply)) {
       const again = (more: Record<string, unknown>) => put({ ...request, ...more });
       const tool = method === "tools/call" ? toolId(server, String(request.name)) : undefined;
       reply = await settleQuestions(reply, caller, { session, server, tool, again });
     }
     if (!privacy) return reply;
-    return hidden(reply, (value) => privacy.hide(value, server, known));
+    return await hidden(reply, (value) => privacy.hideLong(value, server, known));
   } catch (error) {
     throw privacy ? privacy.error(error, server) : error;
   } finally {
     callers.delete(caller);
+    const isForMany = session.config.servers[server]?.shared || session.client.isCrowd;
+    if (!isAnswered && isForMany) linger(callers, caller);
   }
+}
+
+const LINGER_MS = 60_000;
+
+/** A server may still ask for a call that was given up: for a while no other session or client is asked instead. */
+function linger(callers: Set<Caller>, { signal, owner = {} }: Caller): void {
+  const gone = { signal, owner };
+  callers.add(gone);
+  Deno.unrefTimer(setTimeout(() => callers.delete(gone), LINGER_MS) as unknown as number);
 }
 
 /** What a server asks a model is read by a model; what it asks a human goes through as it is. */
@@ -203,9 +224,9 @@ function withCleanQuestions(reply: Reply, hide: <T>(value: T) => T): Reply {
 }
 
 /** A reply without personal data, whatever it is. */
-function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
+async function hidden(reply: Reply, hide: <T>(value: T) => Promise<T>): Promise<Reply> {
   try {
-    if (reply.kind === "error") return hide(reply);
+    if (reply.kind === "error") return await hide(reply);
     if (reply.kind === "result") {
       // What a human is asked, and the state that belongs to it, go through as they are.
       const { inputRequests, requestState, ...rest } = reply.result;
@@ -213,14 +234,17 @@ function hidden(reply: Reply, hide: <T>(value: T) => T): Reply {
         ...inputRequests !== undefined && { inputRequests },
         ...requestState !== undefined && { requestState },
       };
-      return { kind: "result", result: { ...hide(rest), ...asked } };
+      return { kind: "result", result: { ...await hide(rest), ...asked } };
     }
     const { large } = reply;
     if (large.isClean) return reply;
     // Of a server that was started under another policy: what was stored is hidden when it is read.
-    const clean = hide(JSON.parse(new TextDecoder().decode(large.json)));
-    const json = new TextEncoder().encode(JSON.stringify(clean));
-    return { kind: "large", large: { ...large, json, output: hide(large.output), isClean: true } };
+    const clean = await hide(JSON.parse(new TextDecoder().decode(large.json)));
+    const [json, shown] = [JSON.stringify(clean), shownJson(clean)].map((text) => new TextEncoder().encode(text));
+    return {
+      kind: "large",
+      large: { ...large, json: json!, shown: shown!, output: await hide(large.output), isClean: true },
+    };
   } catch (error) {
     return {
       kind: "result",
@@ -316,11 +340,16 @@ function saying(asked: string, id: string, outcome: Outcome): Outcome {
   const meant = { [MEANT]: { [asked]: id } };
   if (outcome.kind === "result") return { kind: "result", result: withMeant(outcome.result, meant) };
   const { large } = outcome;
-  const text = new TextDecoder().decode(large.json);
+  const [json, shown] = [large.json, large.shown].map((bytes) => bytes && splicedMeant(bytes, meant));
+  return { kind: "large", large: { ...large, json: json!, ...shown && { shown } } };
+}
+
+function splicedMeant(bytes: Uint8Array, meant: Record<string, unknown>): Uint8Array {
+  const text = new TextDecoder().decode(bytes);
   const json = text.length <= LARGEST_PARSED
     ? JSON.stringify(withMeant(JSON.parse(text), meant))
     : `{"_meta":${JSON.stringify(meant)},${text.slice(1)}`;
-  return { kind: "large", large: { ...large, json: new TextEncoder().encode(json) } };
+  return new TextEncoder().encode(json);
 }
 
 function withMeant(result: ToolResult, meant: Record<string, unknown>): ToolResult {

@@ -107,9 +107,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       return reaper ??= startReaper(`${home.cache}/children`);
     },
     sharedServers: new Map(),
-    privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),
+    privacy: (policy) =>
+      createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, maybeDatabase) }),
     approvals: createOpenApprovals(),
     record: calls.record,
+    wasUsed: calls.wasUsed,
     watch: learning.watch,
     templates,
     async runTemplate(session, name, given, caller) {

@@ -5,8 +5,9 @@ import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.t
 import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
 import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
-import { shapeAnswer, type Shaped, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
+import { shapeAnswer, type Shaped, shownJson, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
+import { MOST_KEPT } from "./pii_quota.ts";
 import { readable, slice } from "./results.ts";
 
 export interface LargeRequest {
@@ -20,6 +21,14 @@ export interface LargeRequest {
   readonly pii?: HowToHide;
 }
 
+/** Asks for a value without personal data. */
+export interface HideRequest {
+  readonly id: number;
+  readonly value: unknown;
+  readonly pii: HowToHide;
+  readonly known?: ReadonlyMap<string, string>;
+}
+
 /** Asks for a part of a stored result. */
 export interface PartRequest {
   readonly id: number;
@@ -30,11 +39,14 @@ export interface PartRequest {
 export type LargeReply =
   | { kind: "message"; message: Message }
   | { kind: "part"; text: string }
-  | ({ kind: "shaped"; id: string; stored: number; hidden: readonly Hidden[] } & LargeResult);
+  | { kind: "hidden"; value: unknown; hidden: readonly string[] }
+  | ({ kind: "shaped"; id: string; stored: number; hidden: readonly string[] } & LargeResult);
 
 const MAX_DEPTH = 256;
 /** One for all frames: what it was told before, it does not have to be told again. */
 const redactor = createRedactor();
+const IN_A_TEXT = 500;
+const encoder = new TextEncoder();
 
 async function handle(request: LargeRequest): Promise<LargeReply> {
   const { frame } = request;
@@ -51,20 +63,38 @@ async function handle(request: LargeRequest): Promise<LargeReply> {
   const clean = request.pii ? hide(given, request.pii, hidden) : given;
   const shaped = await store(request, shapeAnswer(clean, request));
   const { stored } = shaped;
-  const json = new TextEncoder().encode(JSON.stringify(shaped.result));
+  const json = JSON.stringify(shaped.result);
+  const shown = shownJson(shaped.result, json);
   return {
     kind: "shaped",
     id,
-    json,
+    json: encoder.encode(json),
+    ...shown !== json && { shown: encoder.encode(shown) },
     isError: shaped.result.isError === true,
     bytes: frame.length,
     stored: stored?.json.length ?? 0,
-    hidden,
+    hidden: inTexts(hidden),
     isClean: request.pii !== undefined,
     output: stored
       ? { kind: "stored", handle: request.handle, steps: stored.steps, shape: stored.shape, preview: stored.preview }
       : { kind: "value", value: valueOf(shaped.result) as Json },
   };
+}
+
+function hideValue({ value, pii: { key, patterns }, known }: HideRequest): LargeReply {
+  const hidden: Hidden[] = [];
+  const options = { key, patterns: readPatterns(patterns), ...known && { known } };
+  const clean = hidePii(value, { ...options, onHidden: (one) => hidden.push(one) });
+  return { kind: "hidden", value: clean, hidden: inTexts(hidden) };
+}
+
+/** Hidden values as JSON texts of some hundred each: a text costs the main thread nothing before it is read. */
+function inTexts(hidden: readonly Hidden[]): string[] {
+  const kept = hidden.slice(0, MOST_KEPT);
+  return Array.from(
+    { length: Math.ceil(kept.length / IN_A_TEXT) },
+    (_, i) => JSON.stringify(kept.slice(i * IN_A_TEXT, (i + 1) * IN_A_TEXT)),
+  );
 }
 
 /** What cannot be cleaned is withheld; its server is not to blame. */
@@ -101,13 +131,17 @@ function stepInto(whole: unknown, { steps, named }: Place): unknown {
 }
 
 const port = self as unknown as {
-  onmessage: (event: MessageEvent<LargeRequest | PartRequest>) => void;
+  onmessage: (event: MessageEvent<LargeRequest | PartRequest | HideRequest>) => void;
   postMessage(reply: unknown): void;
 };
 
 port.onmessage = async ({ data }) => {
   try {
-    const reply = "frame" in data ? await handle(data) : { kind: "part", text: await readPart(data) };
+    const reply = "frame" in data
+      ? await handle(data)
+      : "path" in data
+      ? { kind: "part", text: await readPart(data) }
+      : hideValue(data);
     port.postMessage({ id: data.id, reply });
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);

@@ -4,6 +4,8 @@ import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { log } from "../telemetry/log.ts";
 import { answerAsClient, type Caller, declared, humanNeeded, takes, wordsOf } from "./caller.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
+import { namedMessage, presentable } from "./question_form.ts";
 import type { Session } from "./session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -35,7 +37,7 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
   for (let round = 0; reply.kind === "result" && isQuestion(reply); round++) {
     const { inputRequests, requestState } = reply.result;
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {})
-      .map(([key, request]): [string, ServerRequest] => [key, questionOf(request, repeat.server)]);
+      .map(([key, request]): [string, ServerRequest] => [key, presentable(questionOf(request), repeat.server)]);
     if (typeof requestState === "string" ? requestState.length > MAX_STATE : requestState !== undefined) {
       throw new AgentCardsError(
         "INPUT_INVALID",
@@ -55,7 +57,12 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
       }
       throw new AgentCardsError("INPUT_INVALID", `The server ${why}`, { hint: "Use a client that supports it." });
     }
-    if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) return reply;
+    const callers = repeat.session.callers(repeat.server);
+    for (const [, { method }] of questions) countQuestion(caller, method, callers);
+    if (caller.takesQuestions && questions.every(([, question]) => takes(question, caller.capabilities))) {
+      const asked = questions.map(([key, { method, params }]) => [key, { method, params }]);
+      return { kind: "result", result: { ...reply.result, inputRequests: Object.fromEntries(asked) } };
+    }
     if (round === MAX_ROUNDS) {
       throw new AgentCardsError(
         "INPUT_INVALID",
@@ -64,21 +71,22 @@ export async function settleQuestions(first: Reply, caller: Caller, repeat: Repe
     }
     const inputResponses: Record<string, unknown> = {};
     for (const [key, question] of questions) {
-      inputResponses[key] = question.method === "elicitation/create"
-        ? await caller.ask!(question, caller.signal)
-        : await answerAsClient(question, caller, caller.signal);
+      const work = () =>
+        question.method === "elicitation/create"
+          ? caller.ask!(question, caller.signal)
+          : answerAsClient(question, caller, caller.signal);
+      inputResponses[key] = await inTurn(question.method, { caller, callers, signal: caller.signal, work });
     }
     reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }
   return reply;
 }
 
-function questionOf(request: unknown, from: string): ServerRequest {
+function questionOf(request: unknown): ServerRequest {
   const { method, params } = isObject(request) ? request : {};
   return {
     method: typeof method === "string" ? method : "something nameless",
     params: isObject(params) ? params : {},
-    from,
   };
 }
 
@@ -86,20 +94,29 @@ function questionOf(request: unknown, from: string): ServerRequest {
  * An older server may refuse a call until the human has been to some page. The human is sent there; the call is repeated
  * when the server says that it is done, or after a while.
  */
-async function settlePages(refusal: Reply, caller: Caller, { session, server, again }: Repeat): Promise<Reply> {
-  const pages = pagesIn(refusal).map((page): ServerRequest => ({
-    method: "elicitation/create",
-    params: { ...page, mode: "url" },
-    from: server,
-  }));
+async function settlePages(given: Reply, caller: Caller, { session, server, again }: Repeat): Promise<Reply> {
+  const { refusal, pages } = presentablePages(given, server);
   if (!caller.ask || pages.some((page) => caller.capabilities && !takes(page, caller.capabilities))) return refusal;
   const done = Promise.all(pages.map(({ params }) => finished(session, server, params.elicitationId)));
+  const callers = session.callers(server);
   for (const page of pages) {
-    const { action } = await caller.ask(page, caller.signal);
+    countQuestion(caller, page.method, callers);
+    const work = () => caller.ask!(page, caller.signal);
+    const { action } = await inTurn(page.method, { caller, callers, signal: caller.signal, work });
     if (action !== "accept") return refusal;
   }
   await done;
   return await again({});
+}
+
+/** A refusal whose pages can be put to a human, and these. One page that cannot be put makes it an error without pages. */
+function presentablePages(refusal: Reply, server: string): { refusal: Reply; pages: readonly ServerRequest[] } {
+  const pages = pagesIn(refusal).map((page) =>
+    presentable({ method: "elicitation/create", params: { ...page, mode: "url" } }, server)
+  );
+  if (refusal.kind !== "error") return { refusal, pages };
+  const data = { ...refusal.data as object, elicitations: pages.map(({ params }) => params) };
+  return { refusal: { ...refusal, message: namedMessage(refusal.message, server), data }, pages };
 }
 
 /** What the human is to do at a page before a refused call can be made. */

@@ -1,4 +1,5 @@
 import { AgentCardsError } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { isObject } from "../model/json.ts";
 import { toolId } from "../model/tool.ts";
 import { approve } from "./approve.ts";
@@ -44,7 +45,9 @@ export async function relay(session: Session, request: RelayedRequest, caller: C
   const reply = await putToServer(session, { server, method, request: sent }, caller);
   if (reply.kind === "large") throw new AgentCardsError("INTERNAL", `${id} answered more than can be passed on`);
   if (reply.kind === "error") return reply;
-  return { kind: "result", result: withSeenUris(session, server, reply.result) };
+  // A prompt is a definition that a model will follow, not data.
+  const result = method === "prompts/get" ? withoutInvisible(reply.result) : reply.result;
+  return { kind: "result", result: withSeenUris(session, server, result) };
 }
 
 /** Whom a request is for, and how its owner calls what it names. */

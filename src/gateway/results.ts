@@ -14,10 +14,13 @@ export interface ResultStore {
   keepFor(run: string, handle: string): Promise<void>;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
+  /** The tool that a stored value is of; empty where that is not known, undefined where there is no such value. */
+  toolOf(handle: string): Promise<string | undefined>;
   /** The stored value, or what `load` makes of its file. */
   read(handle: string, load?: (path: string) => Promise<unknown>): Promise<unknown>;
 }
 
+const MOST_REMEMBERED = 10_000;
 const HANDLE = /^r_[0-9a-f]{16}$/;
 
 export function newHandle(): string {
@@ -55,14 +58,26 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
       `insert into result_handle (handle, tool, bytes, expires_at, run)
        values ($1, $2, $3, now() + $4 * interval '1 ms', $5)
        on conflict (handle) do update set run = coalesce(excluded.run, result_handle.run),
-         bytes = greatest(excluded.bytes, result_handle.bytes)`,
+         bytes = greatest(excluded.bytes, result_handle.bytes),
+         tool = case when result_handle.tool = '' then excluded.tool else result_handle.tool end`,
       [handle, tool, bytes, limits.results_age, run ?? null],
     );
     await sweep(db);
   }
 
+  /** The tools of the newest handles, whose rows may not be written yet. */
+  const tools = new Map<string, string>();
+  const remember = (handle: string, tool: string) => {
+    if (tool === "") return;
+    tools.set(handle, tool);
+    if (tools.size > MOST_REMEMBERED) tools.delete(tools.keys().next().value!);
+  };
+
   /** Nobody waits for it. Without its row, a file only lives until the folder is cleaned. */
-  const register = (noted: Noted) => void note(noted).catch(() => {});
+  const register = (noted: Noted) => {
+    remember(noted.handle, noted.tool);
+    note(noted).catch(() => {});
+  };
 
   return {
     directory,
@@ -70,10 +85,20 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
     async write({ handle, tool, json, run }) {
       await Deno.writeTextFile(`${directory}/${handle}`, json, { mode: 0o600 });
       const noted = { handle, tool, bytes: json.length };
+      remember(handle, tool);
       if (run === undefined) register(noted);
       else await note({ ...noted, run });
     },
     keepFor: async (run, handle) => await note({ handle, tool: "", bytes: 0, run }),
+    async toolOf(handle) {
+      const known = tools.get(handle);
+      if (known !== undefined || !HANDLE.test(handle)) return known;
+      const find = async () =>
+        await (await database)?.query<{ tool: string }>("select tool from result_handle where handle = $1", [handle]);
+      const [row] = await find().catch(() => undefined) ?? [];
+      if (row) return row.tool;
+      return await Deno.stat(`${directory}/${handle}`).then(() => "", () => undefined);
+    },
     async read(handle, load = parseFile) {
       const gone = () =>
         new AgentCardsError("RESULT_GONE", `There is no stored result "${cut(handle, 40)}"`, {

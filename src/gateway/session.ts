@@ -20,15 +20,17 @@ import {
 } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
+import { cut } from "../model/text.ts";
 import type { Catalogue, Tool } from "../model/tool.ts";
 import { log } from "../telemetry/log.ts";
 import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
 import type { OpenApprovals } from "./approvals.ts";
 import { askCaller, type Caller, type ClientSide, offered } from "./caller.ts";
-import { type CatalogueStore, changedLists } from "./catalogue.ts";
+import { presentable } from "./question_form.ts";
+import { type CatalogueStore, changedLists, changedTools } from "./catalogue.ts";
 import { VERSION } from "./hello.ts";
-import type { HiddenValue, HowToHide, LargeFrames } from "./large_port.ts";
+import type { HowToHide, LargeFrames } from "./large_port.ts";
 import type { ToolResult } from "./answer.ts";
 import { type CallRecord, NOBODY, type Notice } from "./notice.ts";
 import type { ResultStore } from "./results.ts";
@@ -50,6 +52,8 @@ export interface Shared {
   readonly approvals: OpenApprovals;
   /** Told after an answer has gone out. */
   record(call: CallRecord): void;
+  /** Whether a tool is known to have been called with success before. */
+  wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
   watch(session: Session): Notice;
   /** Workflows that were saved, as tools. */
@@ -62,13 +66,15 @@ export interface Shared {
 export interface Privacy {
   /** `known`: values that are personal wherever they stand, by what they are, with their tokens. */
   hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
+  /** The same for what may be long: that is searched in a Worker. */
+  hideLong<T>(value: T, server: string, known?: ReadonlyMap<string, string>): Promise<T>;
   /** What a server may have back; `onRestored` is told what it gets. */
   restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
   /** An error whose words an agent may read. */
   error(error: unknown, server: string): unknown;
-  /** What somebody else needs to hide the same way, and where what was hidden goes. */
-  readonly elsewhere: HowToHide;
-  keep(server: string, hidden: readonly HiddenValue[]): void;
+  /** What somebody else needs to hide a server's values the same way, and where the hidden values go, as JSON texts. */
+  elsewhere(server: string): HowToHide;
+  keep(server: string, hidden: readonly string[]): void;
 }
 
 /** A server that several sessions use, with all who wait for it and all who hear what it says. */
@@ -316,7 +322,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       async parseLarge(frame, calls) {
         // A client that sees the tools themselves sees their answers whole, too.
         const answerTokens = config.expose.tools === "direct" ? Infinity : config.limits.answer_tokens;
-        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere } };
+        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere(entry.name) } };
         const { message, hidden } = await shared.large.parse(frame, how);
         privacy?.keep(entry.name, hidden);
         return message;
@@ -326,17 +332,22 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   /** What a server asks for a model is read by a model: personal data stays out of it, as it does of answers. */
-  async function asked(server: string, request: ServerRequest, { callers, ...how }: Asked) {
+  async function asked(server: string, given: ServerRequest, { callers, ...how }: Asked) {
+    const request = presentable(given, server);
     const isHidden = privacy && request.method === "sampling/createMessage";
     const params = isHidden ? privacy.hide(request.params, server) : request.params;
     const isCrowd = session.client.isCrowd === true;
-    const answer = await askCaller(callers, { ...request, params, from: server }, { ...how, isCrowd });
+    const answer = await askCaller(callers, { ...request, params }, { ...how, isCrowd });
     return isHidden ? await privacy.restore(answer, server) : answer;
   }
 
   async function list(entry: ServerConfig, upstream: Upstream, startMs: number): Promise<Catalogue> {
     const before = (await shared.catalogues.find(entry))?.catalogue;
     const catalogue = await readLists(entry.name, upstream, config.limits);
+    const changed = changedTools(before, catalogue);
+    if (changed.length > 0) {
+      log("warning", "tools changed", { server: entry.name, tools: cut(changed.join(", "), 500) });
+    }
     await shared.catalogues.save(entry, { catalogue, era: upstream.era, startMs })
       .catch((error) => log("error", "catalogue not saved", { server: entry.name, reason: messageOf(error) }));
     shared.search.prepare(catalogue.tools);

@@ -106,6 +106,9 @@ export function createQuestions(
         ...given,
         signal: AbortSignal.any([given.signal, own.signal]),
         canAsk,
+        get turn() {
+          return [...watchers].findLast((watcher) => watcher.ask)?.turn;
+        },
         unanswered: () => unanswered,
         get capabilities() {
           return watchers.size > 0 ? together(watchers) : offered(client().capabilities);

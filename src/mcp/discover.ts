@@ -1,5 +1,6 @@
 import type { Limits } from "../config/schema.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, sanitise } from "../model/text.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
@@ -44,7 +45,8 @@ export async function readLists(server: string, upstream: Upstream, limits: List
     templates: entries(templates, "uriTemplate", limits),
     prompts: entries(prompts, "name", limits),
   };
-  return Object.freeze({ ...read, ...instructions && { instructions }, ...offersMore && { offers } });
+  const about = instructions && cut(sanitise(instructions), MAX_DESCRIPTION);
+  return Object.freeze({ ...read, ...about && { instructions: about }, ...offersMore && { offers } });
 }
 
 /** One list, page after page; or why it cannot be had. */
@@ -71,10 +73,11 @@ function entries(raw: readonly unknown[], key: "uri" | "uriTemplate" | "name", l
   for (const item of raw.slice(0, limits.tools_per_server)) {
     if (!isObject(item) || typeof item[key] !== "string" || item[key] === "" || item[key].length > 2_000) continue;
     if (encoder.encode(JSON.stringify(item)).length > limits.definition_bytes || found.has(item[key])) continue;
-    const entry = { ...storable(item) } as Record<string, unknown>;
+    // Its owner is asked for it to the letter, so a name that hides something cannot be mended.
+    if (sanitise(item[key]) !== item[key]) continue;
+    const entry = { ...withoutRemoteIcons(withoutInvisible(storable(item))) };
     for (const name of ["name", "title"]) if (typeof entry[name] === "string") entry[name] = oneLine(entry[name], 200);
-    if (typeof entry.description === "string") entry.description = cut(sanitise(entry.description), MAX_DESCRIPTION);
-    // What its owner is asked for later must be what was listed, to the letter.
+    if (typeof entry.description === "string") entry.description = cut(entry.description, MAX_DESCRIPTION);
     entry[key] = item[key];
     found.set(item[key], entry as JsonObject);
   }
@@ -129,12 +132,16 @@ function unusable(item: unknown, maxBytes: number): string | undefined {
 }
 
 async function readTool(server: string, given: Record<string, unknown>, mended: string[]): Promise<Tool> {
-  const raw = storable(given);
-  if (raw !== given) mended.push("NUL or broken characters were taken out");
+  const stored = storable(given);
+  if (stored !== given) mended.push("NUL or broken characters were taken out");
+  const seen = withoutInvisible(stored);
+  if (seen !== stored) mended.push(`hidden characters were taken out of ${changedParts(stored, seen)}`);
+  const raw = withoutRemoteIcons(seen);
+  if (raw !== seen) mended.push("icons that are not data: addresses were left out");
   const name = raw.name as string;
   const described = typeof raw.description === "string" ? raw.description : "";
-  const description = cut(sanitise(described), MAX_DESCRIPTION);
-  if (described !== description) mended.push("hidden characters or excess length were taken out of the description");
+  const description = cut(described, MAX_DESCRIPTION);
+  if (described !== description) mended.push("excess length was taken out of the description");
   let inputSchema = raw.inputSchema as JsonObject | undefined;
   if (inputSchema === undefined) mended.push("inputSchema was missing");
   else if (inputSchema.type === undefined) mended.push('inputSchema had no type; "object" was added');
@@ -153,6 +160,22 @@ async function readTool(server: string, given: Record<string, unknown>, mended: 
     ...more(raw),
     hash: await sha256(canonicalJson(given)),
   });
+}
+
+/** The parts of a definition that are not what they were. */
+function changedParts(before: Record<string, unknown>, after: Record<string, unknown>): string {
+  const changed = Object.keys(after).filter((key) => !Object.is(before[key], after[key]));
+  return oneLine(changed.join(", "), 200) || "its keys";
+}
+
+/** A definition whose icons say what they are themselves: a client would fetch any other, and so tell its address. */
+function withoutRemoteIcons(definition: Record<string, unknown>): Record<string, unknown> {
+  const { icons, ...rest } = definition;
+  if (icons === undefined) return definition;
+  const isInside = (icon: unknown) => isObject(icon) && typeof icon.src === "string" && /^data:image\//i.test(icon.src);
+  if (Array.isArray(icons) && icons.every(isInside)) return definition;
+  const kept = Array.isArray(icons) ? icons.filter(isInside) : [];
+  return kept.length > 0 ? { ...rest, icons: kept } : rest;
 }
 
 /** What else a definition says; it reaches clients that see the tool itself. Tasks are not ours to promise. */

@@ -13,6 +13,8 @@ export type Reply =
 /** A result that was shaped off the main thread: ready to be sent on as it is. */
 export interface LargeResult {
   readonly json: Uint8Array;
+  /** The same for a client, where characters of it are written as escapes. */
+  readonly shown?: Uint8Array;
   readonly isError: boolean;
   readonly bytes: number;
   /** What it says, or where that lies. */

@@ -1,7 +1,7 @@
-/** What moves a cursor, hides text or flips its direction: controls, bidi, zero width, tags, variation selectors. */
+/** What moves a cursor, hides text or flips its direction; the two selectors of emoji and text style stay. */
 const UNSAFE =
   // deno-lint-ignore no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}\u{e0100}-\u{e01ef}]/gu;
+  /(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]/gu;
 
 /** Text of foreign origin without terminal escapes, invisible characters and bidi overrides. */
 export function sanitise(text: string): string {
@@ -19,7 +19,8 @@ export function spelledOut(text: string): string {
   );
 }
 
-const codesOf = (character: string) =>
+/** A character as the escapes of its code units. */
+export const codesOf = (character: string): string =>
   character.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 
 /** Sanitised, white space collapsed, on one line, at most `length` characters. */

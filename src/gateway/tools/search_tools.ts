@@ -145,7 +145,7 @@ interface Rendering {
   readonly shownWeak: number;
 }
 
-function render({ tools, weak, notes }: Found, { detail, shownWeak }: Rendering): string {
+function render({ tools, weak, also, notes }: Found, { detail, shownWeak }: Rendering): string {
   const isWeak = tools.length === 0 && weak.length > 0;
   const hits = isWeak ? weak.slice(0, shownWeak) : tools;
   const left = isWeak ? weak.length - hits.length : 0;
@@ -153,6 +153,10 @@ function render({ tools, weak, notes }: Found, { detail, shownWeak }: Rendering)
   return [
     ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
     ...text,
+    ...hits.slice(0, hits.length - rest.length).flatMap(({ tool: { id } }) => {
+      const others = also?.get(id);
+      return others ? [`(same name as ${id}: also ${others.join(", ")})`] : [];
+    }),
     ...rest.length > 0 ? [`(${rest.length} more did not fit; ask with a smaller limit or a narrower query)`] : [],
     ...left > 0 ? [`(${left} weaker matches are not shown; "limit": ${weak.length} shows them)`] : [],
     ...notes,
