@@ -4,6 +4,7 @@ import { isObject, jsonDepth } from "../model/json.ts";
 import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
 import { oneLine } from "../model/text.ts";
 import { dyingWithUs } from "./command.ts";
+import { MAX_DECLARATIONS } from "./limits.ts";
 
 /** Something in the code that does not fit, at the place where its author wrote it. */
 export interface TypeProblem {
@@ -49,7 +50,6 @@ const START_MS = 30_000;
 const IDLE_MS = 60_000;
 const MEMORY_MB = 512;
 const MAX_CODE = 256 * 1024;
-const MAX_DECLARATIONS = 4 * 1_048_576;
 const MAX_REPLY = 256 * 1024;
 const MAX_PROBLEMS = 20;
 const MAX_MESSAGE = 500;
