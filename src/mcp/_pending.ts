@@ -48,10 +48,14 @@ export function createPending(server: string, patience: Patience) {
     return true;
   };
 
+  const idsOf = (isMeant: (method: string) => boolean) =>
+    [...waiting].filter(([, { method }]) => isMeant(method)).map(([id]) => id);
+
   return {
     settle,
     isWaiting: () => waiting.size > 0,
-    calls: () => [...waiting].filter(([, { method }]) => method === "tools/call").map(([id]) => id),
+    calls: () => idsOf((method) => method === "tools/call"),
+    lists: () => idsOf((method) => method.endsWith("/list")),
     /** Settles the request a message answers; late and doubled answers are ours too, and dropped. */
     take(message: Message): boolean {
       if (message.method === "notifications/progress") {
