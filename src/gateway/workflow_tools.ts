@@ -8,7 +8,7 @@ import { readBySchema } from "../model/meaning.ts";
 import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
 import { createBreather } from "../model/turn.ts";
-import { type Effect, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { type Effect, splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { forbiddenOwnTool, judge } from "../policy/rules.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
@@ -50,6 +50,10 @@ export function createToolBook(session: Session): ToolBook {
       for (const name of new Set(names)) {
         if (book.has(name)) continue;
         await breathe();
+        // A server whose list has just been read for another name does not have this one either.
+        const { server, name: bare } = splitToolId(name);
+        const isKnown = unknown < HINTED_NAMES || server === undefined || indexes.get(server)?.has(bare) !== false;
+        if (!isKnown) continue;
         try {
           const address = await resolveTool(session, name, { isHinted: unknown < HINTED_NAMES });
           if (address.server === WORKFLOW_SERVER) {
@@ -61,6 +65,7 @@ export function createToolBook(session: Session): ToolBook {
           book.set(found.id, found);
         } catch (error) {
           unknown++;
+          if (server !== undefined && !indexes.has(server)) await definition(server, bare).catch(() => {});
           book.set(name, { problem: oneLine(inOneLine(error), 300) });
         }
       }

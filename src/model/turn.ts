@@ -14,7 +14,7 @@ export function createTurns() {
 }
 
 /** How long work may keep the event loop before others are served. */
-const SLICE_MS = 8;
+const SLICE_MS = 4;
 
 /** For long loops: each call gives the turn to others if the loop has kept it for too long. */
 export function createBreather(sliceMs = SLICE_MS): () => Promise<void> | undefined {

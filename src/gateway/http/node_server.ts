@@ -6,28 +6,36 @@ export interface NodeServerOptions {
   handle(request: Request): Promise<Response>;
   /** Told what went wrong with the listening itself; it goes on. */
   onError(error: Error): void;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** What whoever reaches the port gets, with a token or without. */
+export interface HttpLimits {
+  readonly connections: number;
+  readonly headersMs: number;
+  /** For a whole request, its body included. */
+  readonly requestMs: number;
+  readonly lookEveryMs: number;
 }
 
 /** Strangers on this machine can open connections without the token: they get so many, and so much time. */
-const MAX_CONNECTIONS = 200;
-const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
+const LIMITS: HttpLimits = { connections: 200, headersMs: 10_000, requestMs: 30_000, lookEveryMs: 2_000 };
 const KEEP_ALIVE_MS = 5_000;
-const LOOK_EVERY_MS = 2_000;
 /** So long the rest of a body that was refused may still come. */
 const DRAIN_MS = 2_000;
 const MAX_HEADER_BYTES = 16_384;
 
 /** An HTTP/1.1 server with bounds on connections, headers and bodies, for a handler of web requests. */
-export async function listenHttp({ port, handle, onError }: NodeServerOptions): Promise<Server> {
+export async function listenHttp({ port, handle, onError, limits }: NodeServerOptions): Promise<Server> {
+  const { connections, headersMs, requestMs, lookEveryMs } = { ...LIMITS, ...limits };
   const server = createServer({
-    headersTimeout: HEADERS_MS,
-    requestTimeout: REQUEST_MS,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: LOOK_EVERY_MS,
+    connectionsCheckingInterval: lookEveryMs,
     maxHeaderSize: MAX_HEADER_BYTES,
   }, (incoming, outgoing) => void answer(incoming, outgoing, handle));
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = connections;
   // Half a header, HTTP/2, garbage: nobody is there to read a reason.
   server.on("clientError", (_error, socket) => socket.destroy());
   const refuse = (_request: IncomingMessage, socket: Socket) =>
