@@ -4,7 +4,7 @@ import type { CheckedTool } from "./arguments.ts";
 import type { SchemaReply, SchemaRequest } from "./schema_worker.ts";
 
 /** A check that takes longer is given up, and its schema is not tried again. */
-const CHECK_MS = 500;
+const CHECK_MS = 1_500;
 /** Loading the validator is no part of a check. */
 const START_MS = 10_000;
 const IDLE_MS = 10_000;

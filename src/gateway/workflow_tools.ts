@@ -122,7 +122,7 @@ export async function planTasks(
 }
 
 /** All checks of one request together take no longer; what is left is for the servers to say. */
-const CHECKS_MS = 2_000;
+const CHECKS_MS = 5_000;
 
 /** What is wrong with the arguments of tasks by the schemas of their tools, by the ids of the tasks. */
 async function wrongArguments(tasks: readonly unknown[], book: ToolBook): Promise<ReadonlyMap<string, string[]>> {

@@ -144,7 +144,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
       const kind = unaskedBytes(line);
       if (kind && traffic.isSpent(kind)) return kind === "progress" ? hold(line.slice()) : undefined;
     }
-    if (line.length > largeFrame) return options.onLargeFrame(line.slice());
+    if (line.length > largeFrame) return options.onLargeFrame(isOwn(line) ? line : line.slice());
     if (line[0] !== OPEN_BRACE && !isSpace(line[0]!)) return garbage("a line that is not a JSON-RPC message");
     const message = parsed(line);
     if (!message) return;
@@ -200,6 +200,9 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
 
   return transport;
 }
+
+/** Whether a line was put together from several chunks, and so shares its memory with none of them. */
+const isOwn = (line: Uint8Array) => line.byteLength === line.buffer.byteLength;
 
 const OPEN_BRACE = 0x7b;
 const isSpace = (byte: number) => byte === 0x20 || byte === 0x09 || byte === 0x0d;

@@ -28,7 +28,7 @@ const LISTS: Record<string, () => unknown[]> = {
     ...many(
       400,
       (i) =>
-        tool(`t${i}`, { properties: Object.fromEntries(many(i % 2 ? 30 : 400, (j) => [`p${j}`, { minLength: i }])) }),
+        tool(`t${i}`, { properties: Object.fromEntries(many(i % 2 ? 30 : 150, (j) => [`p${j}`, { minLength: i }])) }),
     ),
   ],
   validate: () => [
