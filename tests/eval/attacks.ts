@@ -117,10 +117,12 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     async run({ client, seconds }) {
       const invisible = "\u200b".repeat(5_000_000);
       await again(seconds, async () => {
-        const called = client.use("bad:act", { invisible });
-        await sleep(300);
-        for (const { id, method } of client.others.splice(0)) {
-          if (method === "elicitation/create") await client.send({ id, result: { action: "decline" } });
+        let isAnswered = false;
+        const called = client.use("bad:act", { invisible }).finally(() => isAnswered = true);
+        for (; !isAnswered; await sleep(20)) {
+          for (const { id, method } of client.others.splice(0)) {
+            if (method === "elicitation/create") await client.send({ id, result: { action: "decline" } });
+          }
         }
         await called;
       });
@@ -138,6 +140,14 @@ export interface Timing {
   readonly later: number;
 }
 
+/** The database and the model are opened with their first use; that is no attack. */
+async function warmUp(client: RawClient): Promise<void> {
+  await client.call("search_tools", { query: "say it back", server: "good" });
+  await workflow(client, [{ id: "a", tool: "good:echo", arguments: { text: "warm" } }]);
+  for (let i = 0; i < 100; i++) await client.use("good:echo", { text: "warm" });
+  await sleep(1_000);
+}
+
 /** Makes one attack on an engine of its own. */
 export async function attack(name: string, { seconds, later }: Timing): Promise<Figures> {
   const { mode = name, config, capabilities, run } = ATTACKS[name]!;
@@ -145,7 +155,7 @@ export async function attack(name: string, { seconds, later }: Timing): Promise<
   await using home = await createTestHome({ servers, ...config });
   await using innocent = await connectClient(home);
   await using client = await connectClient(home, capabilities ? { capabilities } : {});
-  for (let i = 0; i < 50; i++) await innocent.use("good:echo", { text: "warm" });
+  await warmUp(innocent);
   const engine = (await home.enginePid())!;
   const times: number[] = [];
   let peak = 0;
