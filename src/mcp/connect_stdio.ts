@@ -1,6 +1,7 @@
 import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { createPending } from "./_pending.ts";
+import { MAX_LIST_BYTES } from "./list_bounds.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
 import type { Traffic } from "./traffic.ts";
@@ -109,7 +110,12 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
   const patience = createPatience();
   const pending = createPending(server.name, patience);
   const transport = createStdioTransport(process, {
-    maxFrameBytes: options.maxFrameBytes,
+    // Where nothing but lists is waited for, nothing longer than a list is kept.
+    mostBytes: () => Math.min(options.maxFrameBytes, pending.waitsForListsOnly() ? MAX_LIST_BYTES : Infinity),
+    onTooLong: () =>
+      pending.refuseLists(`the list is too long: the most is ${MAX_LIST_BYTES} bytes`)
+        ? undefined
+        : `it sent a message larger than ${options.maxFrameBytes} bytes`,
     ...options.largeFrameBytes !== undefined && { largeFrameBytes: options.largeFrameBytes },
     traffic: options.traffic,
     parse: options.parse,

@@ -10,7 +10,10 @@ import type { ServerProcess } from "./process.ts";
 export type Message = Record<string, unknown>;
 
 export interface StdioOptions {
-  readonly maxFrameBytes: number;
+  /** How long a frame may be just now; the bytes of a longer one are not kept. */
+  mostBytes(): number;
+  /** Told of a frame that was too long; gives why the connection cannot go on, unless it can. */
+  onTooLong(): string | undefined;
   /** Above this a frame is parsed elsewhere. */
   readonly largeFrameBytes?: number;
   readonly traffic: Traffic;
@@ -53,7 +56,7 @@ export interface StdioTransport extends Transport {
 /** An SDK transport over a process of ours, tolerant of garbage, bounded, and open to an interceptor. */
 export function createStdioTransport(process: ServerProcess, options: StdioOptions): StdioTransport {
   const { largeFrameBytes: largeFrame = LARGE_FRAME, traffic } = options;
-  const split = createLineSplitter(options.maxFrameBytes);
+  const split = createLineSplitter(options.mostBytes);
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   let unread = 0;
@@ -168,7 +171,9 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
         let frames = 0;
         for (const line of split(value)) {
           if (line === TOO_LONG) {
-            return transport.fail(`it sent a message larger than ${options.maxFrameBytes} bytes`);
+            const why = options.onTooLong();
+            if (why !== undefined) return transport.fail(why);
+            continue;
           }
           const large = take(line);
           if (large) await large;

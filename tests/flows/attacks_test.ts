@@ -92,7 +92,7 @@ Deno.test("an answer that is nested too deeply is an error for its caller at onc
 Deno.test("dos-110: lists above 8 MB are refused, and lists that keep changing are read ever more rarely", async () => {
   await withAttacker("changing list", async (client) => {
     const listed = textOf(await client.call("search_tools", { server: "bad" }));
-    assert.match(listed, /the list is too long: it has \d+ bytes; the most is 8388608/);
+    assert.match(listed, /the list is too long: the most is 8388608 bytes/);
   });
 });
 
