@@ -142,7 +142,8 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
   }
 
   function take(line: Uint8Array): Promise<void> | void {
-    if (line.length === 0) return;
+    // After its end the pipe is read on, so that the server is not kept from leaving by itself.
+    if (line.length === 0 || reason !== undefined) return;
     if (traffic.isFlooding()) {
       const kind = unaskedBytes(line);
       if (kind && traffic.isSpent(kind)) return kind === "progress" ? hold(line.slice()) : undefined;
@@ -177,7 +178,6 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
           }
           const large = take(line);
           if (large) await large;
-          if (reason !== undefined) return;
           if (++frames % FRAMES_A_LOOK > 0 || performance.now() - began + spent < SLICE_MS) continue;
           await nextTurn();
           began = performance.now();
