@@ -63,7 +63,7 @@ export function createTraffic(onFlood: (dropped: Dropped) => void): Traffic {
 
   return {
     admit(kind, bytes) {
-      if (buckets[kind].take(1 + bytes / FRAME_BYTES)) return true;
+      if (buckets[kind].take(1 + Math.floor(bytes / FRAME_BYTES))) return true;
       drop(kind);
       return false;
     },
