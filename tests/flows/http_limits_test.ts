@@ -29,6 +29,7 @@ const HALF_A_HEADER = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n";
 async function callEcho({ url, token }: HttpServer): Promise<string> {
   const response = await fetch(url, {
     method: "POST",
+    signal: AbortSignal.timeout(5_000),
     headers: {
       authorization: `Bearer ${token}`,
       "content-type": "application/json",

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
@@ -27,7 +28,8 @@ const MAX_HEADER_BYTES = 16_384;
 
 /** An HTTP/1.1 server with bounds on connections, headers and bodies, for a handler of web requests. */
 export async function listenHttp({ port, handle, onError, limits }: NodeServerOptions): Promise<Server> {
-  const { connections, headersMs, requestMs, lookEveryMs } = { ...LIMITS, ...limits };
+  const most = Math.min(LIMITS.connections, Math.floor(await openFiles() / 2));
+  const { connections, headersMs, requestMs, lookEveryMs } = { ...LIMITS, connections: most, ...limits };
   const server = createServer({
     headersTimeout: headersMs,
     requestTimeout: requestMs,
@@ -52,6 +54,15 @@ export async function listenHttp({ port, handle, onError, limits }: NodeServerOp
   // No more file descriptors, for example: whoever is connected stays so, and others can come later.
   server.on("error", onError);
   return server;
+}
+
+/** What a process may open where the system does not say: the usual value of macOS. */
+const USUAL_OPEN_FILES = 256;
+
+/** How many files the process may have open. The runtime itself ends when it needs one and there is none left. */
+async function openFiles(): Promise<number> {
+  const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? USUAL_OPEN_FILES);
 }
 
 async function answer(
