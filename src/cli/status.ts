@@ -83,7 +83,9 @@ function render(report: EngineReport, view: View): string {
     ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
-  const notes = [...report.notes, ...secretNotes(report.secrets), ...details].map((note) => `${note}\n`).join("");
+  const floods = report.servers.flatMap(floodNote);
+  const notes = [...report.notes, ...secretNotes(report.secrets), ...floods, ...details].map((note) => `${note}\n`)
+    .join("");
   const trouble = view.problems.length
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
@@ -174,6 +176,13 @@ function notesOf({ name, cwd, dropped, repaired }: ServerReport): string[] {
     ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
     ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
   ];
+}
+
+/** How much of a server's output was left out. */
+function floodNote({ name, flood }: ServerReport): string[] {
+  if (!flood) return [];
+  const counts = Object.entries(flood).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`);
+  return [`${name} sent more than it may; left out: ${counts.join(", ")}`];
 }
 
 function plansText({ outcomes, right, speculate_at }: EngineReport["suggestions"]): string {

@@ -151,9 +151,10 @@ export const fileSchema = z.strictObject({
     tasks: z.number().int().min(1).max(100_000).optional(),
     concurrency: z.number().int().min(1).max(10_000).optional(),
     server_concurrency: z.number().int().min(1).max(10_000).optional(),
-    /** How many runs that are over are remembered, and for how long. */
+    /** How many runs that are over are remembered, for how long, and how many bytes of them. */
     runs: z.number().int().min(1).max(1_000_000).optional(),
     runs_age: durationUpTo(CENTURY).optional(),
+    runs_bytes: z.number().int().min(1_048_576).optional(),
   }).optional(),
 });
 
@@ -227,6 +228,7 @@ export interface Limits {
   readonly server_concurrency: number;
   readonly runs: number;
   readonly runs_age: number;
+  readonly runs_bytes: number;
 }
 
 export const DEFAULTS = {
@@ -259,6 +261,7 @@ export const DEFAULTS = {
     server_concurrency: 16,
     runs: 1_000,
     runs_age: 30 * 86_400_000,
+    runs_bytes: 256 * 1024 * 1024,
   },
 } as const satisfies Omit<Config, "servers">;
 

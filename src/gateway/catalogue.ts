@@ -5,6 +5,7 @@ import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
 import { messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
 import { within } from "../model/time.ts";
+import { createBreather } from "../model/turn.ts";
 import { cut } from "../model/text.ts";
 import { effectOf, worse } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
@@ -50,6 +51,21 @@ const ERA_KEPT_MS = 24 * 3_600_000;
 /** A call waits so long for what only the database knows. */
 const DATABASE_PATIENCE_MS = 3_000;
 
+/** Lists are kept in characters of JSON: up to so many on disk, for each server, and in memory, for all together. */
+const LARGEST_KEPT = 1_000_000;
+const MOST_REMEMBERED = 64_000_000;
+
+/** The size of a catalogue in characters of JSON. */
+async function sizeOf({ tools, offers }: Catalogue): Promise<number> {
+  const breathe = createBreather();
+  let size = JSON.stringify(offers ?? {}).length;
+  for (const tool of tools) {
+    await breathe();
+    size += JSON.stringify(tool).length;
+  }
+  return size;
+}
+
 /** What makes a definition another one: everything but the values of its variables, and the folder it belongs to. */
 export function fingerprint(server: ServerConfig): Promise<string> {
   const { name, command, args, cwd, folder, url, transport, env, headers } = server;
@@ -92,14 +108,25 @@ export function createCatalogueStore(
   { copy, hints, onHint }: CatalogueFiles,
 ): CatalogueStore {
   const memory = new Map<string, Remembered>();
+  const sizes = new Map<string, number>();
   const failures = new Map<string, Failure | undefined>();
   const file = openCatalogueFile(copy);
   let isFileEmpty: Promise<boolean> | undefined;
   const keys = new WeakMap<ServerConfig, string>();
   const offering = readHints(hints);
 
-  function remember(key: string, given: KnownServer): void {
+  /** `size`: told with each new list; of one that was kept it is small. */
+  function remember(key: string, given: KnownServer, size = sizes.get(key) ?? 0): void {
     const known = withoutLoosening(memory.get(key), given);
+    memory.delete(key);
+    sizes.set(key, size);
+    let together = sizes.values().reduce((sum, one) => sum + one, 0);
+    for (const oldest of memory.keys()) {
+      if (together <= MOST_REMEMBERED) break;
+      together -= sizes.get(oldest) ?? 0;
+      memory.delete(oldest);
+      sizes.delete(oldest);
+    }
     memory.set(key, { ...known, byName: new Map(known.catalogue.tools.map((tool) => [tool.name, tool])) });
     hint(key, known.catalogue.offers !== undefined).catch(() => {});
   }
@@ -168,15 +195,22 @@ export function createCatalogueStore(
     async find(server) {
       const key = await fingerprint(server);
       keys.set(server, key);
-      const known = memory.get(key) ?? await load(key, server.name);
+      const remembered = memory.get(key);
+      if (remembered) return remembered;
+      const known = await load(key, server.name);
       if (known) remember(key, known);
       return known;
     },
     async save(server, known) {
       const key = await fingerprint(server);
       keys.set(server, key);
-      remember(key, known);
+      const size = await sizeOf(known.catalogue);
+      remember(key, known, size);
       failures.set(key, undefined);
+      if (size > LARGEST_KEPT) {
+        log("warning", "catalogue_not_kept", { server: server.name, reason: `its lists have ${size} characters` });
+        return await file.put(key, undefined);
+      }
       await file.put(key, { ...known, eraAt: Date.now() });
       void mirror(key, server.name, known).catch((error) =>
         log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) })
@@ -294,5 +328,5 @@ export function changedLists(before: Catalogue | undefined, now: Catalogue): Lis
   });
   const [then, these] = [listed(before), listed(now)];
   const names = Object.keys(these) as ListName[];
-  return names.filter((name) => canonicalJson(then[name]) !== canonicalJson(these[name]));
+  return names.filter((name) => JSON.stringify(then[name]) !== JSON.stringify(these[name]));
 }

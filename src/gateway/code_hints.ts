@@ -74,7 +74,7 @@ export async function typeProblems(
   if (!CHECKED.has(type)) return [];
   try {
     // Who waits no longer leaves the compiler to come up for the next one.
-    const check = async () => await (await checker()).check(await typesFor(session, code), signal);
+    const check = async () => await (await checker()).check(await typesFor(session, code), signal, session);
     return (await within(check(), CHECK_MS, "the type check took too long")).slice(0, SHOWN_PROBLEMS);
   } catch (error) {
     log("debug", "type_check_failed", { reason: messageOf(error) });

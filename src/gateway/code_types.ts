@@ -1,5 +1,7 @@
-import { declarations, identifier, toolsDeclaration } from "../model/declaration.ts";
+import { declarations, declaredMethod, identifier, toolsDeclaration } from "../model/declaration.ts";
 import type { Tool } from "../model/tool.ts";
+import { createBreather } from "../model/turn.ts";
+import { MAX_DECLARATIONS } from "../sandbox/limits.ts";
 import type { TypeCheckRequest } from "../sandbox/typecheck.ts";
 import { serverVariables } from "./code_names.ts";
 import { resolveTool } from "./execute.ts";
@@ -41,9 +43,24 @@ export async function typesFor(session: Session, code: string): Promise<TypeChec
   }));
   return {
     code,
-    declarations: `${declarations(declared)}\n${toolsDeclaration(declared, others)}`,
+    declarations: `${await declaredInTurns(declared)}\n${toolsDeclaration(declared, others)}`,
     names: [...variables].filter(([, name]) => others.includes(name)).map(([variable]) => variable),
   };
+}
+
+/** The declarations of tools; other sessions are served meanwhile. Above the most that is checked it stops. */
+async function declaredInTurns(tools: readonly Tool[]): Promise<string> {
+  const breathe = createBreather();
+  const methods = new Map<Tool, string>();
+  let size = 0;
+  for (const tool of tools) {
+    if (size > MAX_DECLARATIONS) break;
+    await breathe();
+    const text = declaredMethod(tool);
+    size += text.length;
+    methods.set(tool, text);
+  }
+  return declarations([...methods.keys()], (tool) => methods.get(tool)!);
 }
 
 /** The servers that code may mean to call. */

@@ -7,6 +7,7 @@ import { isObject } from "../model/json.ts";
 import { tokens } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
 import type { ServerStatus } from "../mcp/server.ts";
+import type { Dropped } from "../mcp/traffic.ts";
 import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { valueOf } from "./answer.ts";
@@ -44,6 +45,8 @@ export interface ServerReport {
   readonly error: string | null;
   /** When that was, in milliseconds since 1970; null where it is so now. */
   readonly error_at: number | null;
+  /** How many frames were left out because it sent too many, in all sessions; null where none was. */
+  readonly flood: Dropped | null;
 }
 
 export interface EngineReport {
@@ -277,7 +280,15 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     start_ms: live?.startMs ?? known?.startMs ?? null,
     error: problem ?? failure?.reason ?? null,
     error_at: problem === undefined && failure ? failure.at : null,
+    flood: sumOf(states.flatMap(({ dropped }) => dropped ?? [])),
   };
+}
+
+function sumOf(counts: readonly Dropped[]): Dropped | null {
+  if (counts.length === 0) return null;
+  const sum = { ...counts[0]! };
+  for (const more of counts.slice(1)) for (const kind of Object.keys(sum) as (keyof Dropped)[]) sum[kind] += more[kind];
+  return sum;
 }
 
 /** Starts each server once, two at a time, reads its tools and stops it again. */

@@ -85,7 +85,7 @@ const isSmall = (value: unknown, most: number) => JSON.stringify(value).length <
 /** A failure whose arguments do not fit the tool's schema says so, and how the tool is called. */
 async function withSignature(reply: Reply, tool: Tool, args: Record<string, unknown>): Promise<Reply> {
   const problems = isSmall(tool.inputSchema, LARGEST_SCHEMA) && isSmall(args, LARGEST_ARGUMENTS)
-    ? (await argumentCheck())(tool, args as JsonObject)
+    ? await (await argumentCheck())(tool, args as JsonObject)
     : [];
   const isRefused = reply.kind === "error" && reply.code === INVALID_PARAMS;
   if (problems.length === 0 && !isRefused) return reply;
@@ -293,9 +293,13 @@ function resolveKnown(session: Session, asked: string): ToolAddress | undefined 
 }
 
 /** Which server and tool a name means: `server:tool`, or a bare name that only one server has. */
-export async function resolveTool(session: Session, asked: string): Promise<ToolAddress> {
+export async function resolveTool(
+  session: Session,
+  asked: string,
+  { isHinted = true }: Resolving = {},
+): Promise<ToolAddress> {
   const { server, name } = splitToolId(asked);
-  if (server === undefined) return await resolveBareName(session, name);
+  if (server === undefined) return await resolveBareName(session, name, isHinted);
   if (server === "agentcards") return { server, name };
   if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.templates.find(name)).name };
   const live = session.server(server);
@@ -306,15 +310,20 @@ export async function resolveTool(session: Session, asked: string): Promise<Tool
   if (tools.some((tool) => tool.name === name)) return { server, name };
   const unusable = dropped.find((note) => note.tool === name);
   if (unusable) throw new AgentCardsError("TOOL_UNKNOWN", `${asked} cannot be used: ${unusable.why}`);
-  throw unknownTool(asked, tools.map((tool) => tool.id));
+  throw unknownTool(asked, isHinted ? tools : []);
+}
+
+interface Resolving {
+  /** Whether the error about an unknown tool names those that come near; to find them takes time. */
+  readonly isHinted?: boolean;
 }
 
 /** A bare name means a tool only where every server's list is known and one of them has it; nothing is guessed. */
-async function resolveBareName(session: Session, name: string): Promise<ToolAddress> {
+async function resolveBareName(session: Session, name: string, isHinted: boolean): Promise<ToolAddress> {
   const enabled = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
   const known = await Promise.all(enabled.map((config) => session.known(config.name)));
-  const ids = known.flatMap((catalogue) => catalogue?.tools ?? []).map(({ id }) => id);
-  const matches = ids.filter((id) => splitToolId(id).name === name);
+  const tools = known.flatMap((catalogue) => catalogue?.tools ?? []);
+  const matches = tools.filter((tool) => tool.name === name).map(({ id }) => id);
   const unread = enabled.filter((_, i) => !known[i]).map((config) => config.name);
   if (matches.length === 1 && unread.length === 0) return splitToolId(matches[0]!) as ToolAddress;
   if (matches.length > 1) {
@@ -322,7 +331,7 @@ async function resolveBareName(session: Session, name: string): Promise<ToolAddr
       hint: "Call it by one of these ids.",
     });
   }
-  if (unread.length === 0) throw unknownTool(name, ids);
+  if (unread.length === 0) throw unknownTool(name, isHinted ? tools : []);
   const servers = cut(unread.join(", "), 200);
   const text = `"${oneLine(name, 200)}" may be a tool of several servers: those of ${servers} are not known yet`;
   throw new AgentCardsError("TOOL_AMBIGUOUS", text, {
@@ -356,9 +365,9 @@ function withMeant(result: ToolResult, meant: Record<string, unknown>): ToolResu
   return { ...result, _meta: { ...isObject(result._meta) ? result._meta : {}, ...meant } };
 }
 
-function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {
+function unknownTool(asked: string, tools: readonly Tool[]): AgentCardsError {
   const { name } = splitToolId(asked);
-  const byName = new Map(ids.map((id) => [splitToolId(id).name, id]));
+  const byName = new Map(tools.map((tool) => [tool.name, tool.id]));
   const near = nearest(name, byName.keys()).map((match) => byName.get(match)!);
   return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
     hint: near.length ? `Nearest: ${near.join(", ")}.` : "Search to find what there is.",

@@ -20,6 +20,8 @@ export interface LargeFrames {
 
 export interface ParseOptions {
   readonly calls: readonly string[];
+  /** The requests for lists that wait: their answers have bounds of their own. */
+  readonly lists: readonly string[];
   readonly answerTokens: number;
   readonly pii?: HowToHide;
 }

@@ -1,4 +1,6 @@
 // Parses, redacts, shapes and stores one large frame at a time.
+import { MAX_LIST_BYTES, MAX_PAGE_ENTRIES } from "../mcp/list_bounds.ts";
+import { requestIdIn } from "../mcp/request_id.ts";
 import type { Message } from "../mcp/stdio.ts";
 import type { LargeResult } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
@@ -14,6 +16,7 @@ export interface LargeRequest {
   readonly id: number;
   readonly frame: Uint8Array;
   readonly calls: readonly string[];
+  readonly lists: readonly string[];
   readonly answerTokens: number;
   readonly handle: string;
   readonly directory: string;
@@ -50,11 +53,23 @@ const encoder = new TextEncoder();
 
 async function handle(request: LargeRequest): Promise<LargeReply> {
   const { frame } = request;
+  const tooLong = frame.length > MAX_LIST_BYTES ? requestIdIn(frame) : undefined;
+  if (tooLong !== undefined && request.lists.includes(tooLong)) {
+    return {
+      kind: "message",
+      message: refusedList(tooLong, `it has ${frame.length} bytes; the most is ${MAX_LIST_BYTES}`),
+    };
+  }
   if (jsonDepth(frame, MAX_DEPTH) > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH}`);
   redactor.add(request.secrets);
   const message = redactor.parse(new TextDecoder().decode(frame));
   if (!isObject(message)) throw new Error("it is not a JSON-RPC message");
   const { id, result } = message;
+  if (typeof id === "string" && request.lists.includes(id)) {
+    {
+      return { kind: "message", message: boundedList(id, message) };
+    }
+  }
   if (typeof id !== "string" || !request.calls.includes(id) || !isObject(result)) return { kind: "message", message };
   // A question is no answer, however large it is: it is looked at like any other.
   const { resultType, ...given } = result;
@@ -95,6 +110,19 @@ function inTexts(hidden: readonly Hidden[]): string[] {
     { length: Math.ceil(kept.length / IN_A_TEXT) },
     (_, i) => JSON.stringify(kept.slice(i * IN_A_TEXT, (i + 1) * IN_A_TEXT)),
   );
+}
+
+/** A page of a list, or the error that says why it is not taken: what is handed over costs the main thread time. */
+function boundedList(id: string, message: Message): Message {
+  const parts = isObject(message.result) ? Object.values(message.result) : [];
+  const most = parts.reduce<number>((sum, part) => Math.max(sum, Array.isArray(part) ? part.length : 0), 0);
+  return most > MAX_PAGE_ENTRIES
+    ? refusedList(id, `a page has ${most} entries; the most is ${MAX_PAGE_ENTRIES}`)
+    : message;
+}
+
+function refusedList(id: string, why: string): Message {
+  return { jsonrpc: "2.0", id, error: { code: -32603, message: `the list is too long: ${why}` } };
 }
 
 /** What cannot be cleaned is withheld; its server is not to blame. */

@@ -11,6 +11,7 @@ import { readLists } from "../mcp/discover.ts";
 import { missingProgram } from "../mcp/program.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
+import { createTraffic, type Traffic } from "../mcp/traffic.ts";
 import {
   type ServerEvent,
   type ServerRequest,
@@ -135,9 +136,15 @@ interface Asked {
   readonly whileAsked: WhileAsked;
 }
 
-type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
+interface Connecting {
+  readonly callers: Set<Caller>;
+  readonly events: Parameters<ServerOptions["connect"]>[0];
+  readonly traffic: Traffic;
+}
 
 const START_TIMEOUT_MS = 30_000;
+/** So many lines of garbage are worth a line in the log each. */
+const LOGGED_GARBAGE = 20;
 const MAX_HTTP_FRAME = 16 * 1024 * 1024;
 /** Looking for personal data takes longer than parsing. */
 const LARGE_TO_HIDE = 64 * 1024;
@@ -255,10 +262,12 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   function startable(entry: ServerConfig, { callers, listeners }: Omit<SharedServer, "server">): Server {
+    const traffic = createTraffic((dropped) => log("warning", "server_floods", { server: entry.name, ...dropped }));
     return createServer({
+      dropped: traffic.dropped,
       name: entry.name,
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
-      connect: async (events) => await atLevel(await connect(entry, callers, events)),
+      connect: async (events) => await atLevel(await connect(entry, { callers, events, traffic })),
       list: (upstream, startMs) => list(entry, upstream, startMs),
       onServerEvent(event) {
         for (const tell of listeners) tell(event);
@@ -286,7 +295,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return upstream;
   }
 
-  async function connect(entry: ServerConfig, callers: Set<Caller>, events: ConnectEvents): Promise<Upstream> {
+  async function connect(entry: ServerConfig, { callers, events, traffic }: Connecting): Promise<Upstream> {
     const resolved = resolve(entry);
     const era = (await shared.catalogues.find(entry))?.era;
     const options = {
@@ -297,6 +306,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       maxFrameBytes: config.limits.frame_bytes,
       startTimeoutMs: entry.start_timeout ?? session.startTimeoutMs,
       signal: events.signal,
+      traffic,
       ...era && { era },
     };
     const handlers: UpstreamHandlers = {
@@ -319,15 +329,19 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       ...privacy && { largeFrameBytes: LARGE_TO_HIDE },
       parse: shared.redactor.parse,
       redact: shared.redactor.redact,
-      async parseLarge(frame, calls) {
+      async parseLarge(frame, waiting) {
         // A client that sees the tools themselves sees their answers whole, too.
         const answerTokens = config.expose.tools === "direct" ? Infinity : config.limits.answer_tokens;
-        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere(entry.name) } };
+        const how = { ...waiting, answerTokens, ...privacy && { pii: privacy.elsewhere(entry.name) } };
         const { message, hidden } = await shared.large.parse(frame, how);
         privacy?.keep(entry.name, hidden);
         return message;
       },
-      onGarbage: (what) => log("debug", "server sent garbage", { server: entry.name, what }),
+      onGarbage(what) {
+        if (traffic.dropped().garbage < LOGGED_GARBAGE) {
+          log("debug", "server sent garbage", { server: entry.name, what });
+        }
+      },
     }, handlers);
   }
 

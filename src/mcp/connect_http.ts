@@ -3,6 +3,7 @@ import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./_bounded_fetch.ts";
+import type { Traffic } from "./traffic.ts";
 import {
   type Capabilities,
   createClient,
@@ -13,6 +14,7 @@ import {
   gaveUp,
   type Patience,
   type Reply,
+  type RequestOptions,
   type Upstream,
   type UpstreamHandlers,
   withCaller,
@@ -27,6 +29,7 @@ export interface ConnectHttpOptions {
   readonly era?: Era;
   /** Ends the attempt at once. */
   readonly signal: AbortSignal;
+  readonly traffic: Traffic;
   /** Takes configured secrets out of what the server says. */
   clean<T>(value: T): T;
 }
@@ -72,7 +75,7 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
   const url = parseUrl(server);
   const common = {
     requestInit: { headers: { ...server.headers } },
-    fetch: boundedFetch(options.maxFrameBytes),
+    fetch: boundedFetch(options.maxFrameBytes, options.traffic),
   };
   const transport: Transport = kind === "sse"
     ? new SSEClientTransport(url, common)
@@ -88,7 +91,12 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     });
   cleanMessages(transport, options.clean);
   const patience = createPatience();
-  const client = await createClient(options, handlers, patience.whileAsked);
+  const bounded: UpstreamHandlers = {
+    ...handlers,
+    onEvent: (event) =>
+      options.traffic.admit(event.kind === "log" ? "message" : "notification", 0) && handlers.onEvent(event),
+  };
+  const client = await createClient(options, bounded, patience.whileAsked);
   const closed = Promise.withResolvers<string>();
   client.onclose = () => closed.resolve("the connection ended");
   await withinTime(
@@ -105,7 +113,8 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     close: () => client.close(),
     notify: (method) => era.kind === "legacy" && void client.notification({ method }).catch(() => {}),
     watch: createWatcher(client, era),
-    async request(method, params, request) {
+    async request(method, params, given) {
+      const request = withinBudget(given, options.traffic);
       try {
         const sent = { method, params: withCaller(params, era, request), ...request };
         return await send(server.name, { client, patience, clean: options.clean }, sent);
@@ -147,6 +156,14 @@ function cleanedMessage(message: JSONRPCMessage, clean: ConnectHttpOptions["clea
     if ("method" in message || message.id === undefined) return undefined;
     return { jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "the answer is nested too deeply" } };
   }
+}
+
+/** A request that hears of progress as often as the server's budget allows. */
+function withinBudget(request: RequestOptions, traffic: Traffic): RequestOptions {
+  const { onProgress } = request;
+  return onProgress
+    ? { ...request, onProgress: (progress) => traffic.admit("progress", 0) && onProgress(progress) }
+    : request;
 }
 
 /** Some servers accept a connection and never say a word; the SDK would wait with them. */

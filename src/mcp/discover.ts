@@ -4,6 +4,8 @@ import { withoutInvisible } from "../model/invisible.ts";
 import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, sanitise } from "../model/text.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+import { createBreather } from "../model/turn.ts";
+import { MAX_LIST_BYTES, MAX_OFFER_BYTES, MAX_PAGE_ENTRIES } from "./list_bounds.ts";
 import type { Upstream } from "./upstream.ts";
 
 const encoder = new TextEncoder();
@@ -20,11 +22,13 @@ const MAX_PAGES = 64;
 export async function readLists(server: string, upstream: Upstream, limits: ListLimits): Promise<Catalogue> {
   const { capabilities, instructions } = upstream;
   const most = limits.tools_per_server;
-  const list = (method: string, key: string) => readPages(upstream, { method, key, most, timeoutMs: LIST_TIMEOUT_MS });
+  const list = (method: string, key: string) =>
+    readPages(upstream, { method, key, most, mostBytes: MAX_LIST_BYTES, timeoutMs: LIST_TIMEOUT_MS });
   /** What cannot be had costs nobody the tools. */
   const also = async (isOffered: boolean, method: string, key: string) => {
     if (!isOffered) return [];
-    const raw = await readPages(upstream, { method, key, most, timeoutMs: OFFER_TIMEOUT_MS }).catch(() => []);
+    const bounds = { most, mostBytes: MAX_OFFER_BYTES, timeoutMs: OFFER_TIMEOUT_MS };
+    const raw = await readPages(upstream, { method, key, ...bounds }).catch(() => []);
     return typeof raw === "string" ? [] : raw;
   };
   const hasResources = isObject(capabilities.resources);
@@ -41,26 +45,44 @@ export async function readLists(server: string, upstream: Upstream, limits: List
   }
   const read = await readTools(server, typeof tools === "string" ? [] : tools, limits);
   const offers: Offers = {
-    resources: entries(resources, "uri", limits),
-    templates: entries(templates, "uriTemplate", limits),
-    prompts: entries(prompts, "name", limits),
+    resources: await entries(resources, "uri", limits),
+    templates: await entries(templates, "uriTemplate", limits),
+    prompts: await entries(prompts, "name", limits),
   };
   const about = instructions && cut(sanitise(instructions), MAX_DESCRIPTION);
   return Object.freeze({ ...read, ...about && { instructions: about }, ...offersMore && { offers } });
 }
 
+interface ListRequest {
+  readonly method: string;
+  readonly key: string;
+  readonly most: number;
+  readonly mostBytes: number;
+  readonly timeoutMs: number;
+}
+
 /** One list, page after page; or why it cannot be had. */
 async function readPages(
   upstream: Upstream,
-  { method, key, most, timeoutMs }: { method: string; key: string; most: number; timeoutMs: number },
+  { method, key, most, mostBytes, timeoutMs }: ListRequest,
 ): Promise<unknown[] | string> {
   const raw: unknown[] = [];
+  let bytes = 0;
   let cursor: unknown;
+  const breathe = createBreather();
   for (let page = 0; page < MAX_PAGES && raw.length <= most; page++) {
     const reply = await upstream.request(method, cursor ? { cursor } : {}, { timeoutMs });
     if (reply.kind !== "result") return reply.kind === "error" ? reply.message : "the list is too large";
-    const items = reply.result[key];
-    if (Array.isArray(items)) raw.push(...items);
+    const items = Array.isArray(reply.result[key]) ? reply.result[key] : [];
+    if (items.length > MAX_PAGE_ENTRIES) {
+      return `the list is too long: a page has ${items.length} entries; the most is ${MAX_PAGE_ENTRIES}`;
+    }
+    for (const item of items) {
+      await breathe();
+      bytes += JSON.stringify(item)?.length ?? 0;
+      if (bytes > mostBytes) return `the list is too long: it has more than ${mostBytes} bytes`;
+      raw.push(item);
+    }
     cursor = reply.result.nextCursor;
     if (typeof cursor !== "string" || cursor === "") break;
   }
@@ -68,9 +90,15 @@ async function readPages(
 }
 
 /** The usable entries of a list, each once, without what nobody would see. */
-function entries(raw: readonly unknown[], key: "uri" | "uriTemplate" | "name", limits: ListLimits): JsonObject[] {
+async function entries(
+  raw: readonly unknown[],
+  key: "uri" | "uriTemplate" | "name",
+  limits: ListLimits,
+): Promise<JsonObject[]> {
   const found = new Map<string, JsonObject>();
+  const breathe = createBreather();
   for (const item of raw.slice(0, limits.tools_per_server)) {
+    await breathe();
     if (!isObject(item) || typeof item[key] !== "string" || item[key] === "" || item[key].length > 2_000) continue;
     if (encoder.encode(JSON.stringify(item)).length > limits.definition_bytes || found.has(item[key])) continue;
     // Its owner is asked for it to the letter, so a name that hides something cannot be mended.
@@ -100,7 +128,9 @@ export async function readTools(
     const why = `the server lists ${raw.length} tools; limits.tools_per_server is ${limits.tools_per_server}`;
     dropped.push({ tool: "*", why });
   }
+  const breathe = createBreather();
   for (const item of raw.slice(0, limits.tools_per_server)) {
+    await breathe();
     const label = isObject(item) && typeof item.name === "string" ? oneLine(item.name, 128) : "(no name)";
     const mended: string[] = [];
     const reason = unusable(item, limits.definition_bytes) ??

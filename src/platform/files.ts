@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { chmod, copyFile, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -67,12 +66,11 @@ export async function replaceFile(
 
 const LAST_GOOD = ".last";
 
-/** Writes a value as JSON with a checksum; the file of before is kept as the last good one. */
-export async function writeChecked(path: string, value: unknown): Promise<void> {
-  const body = JSON.stringify(value);
-  const isGood = await readWhole(path).then(() => true, () => false);
+/** Writes JSON with a checksum; the file of before is kept as the last good one. */
+export async function writeChecked(path: string, body: string): Promise<void> {
+  const isGood = await readBody(path).then(() => true, () => false);
   if (isGood) await copyFile(path, path + LAST_GOOD).catch(() => {});
-  await replaceFile(path, `{"sha256":"${digest(body)}","value":${body}}\n`, { mode: 0o600 });
+  await replaceFile(path, `{"sha256":"${await digest(body)}","value":${body}}\n`, { mode: 0o600 });
 }
 
 /** The value of such a file, or of its last good copy; undefined where there is neither. */
@@ -81,12 +79,18 @@ export async function readChecked(path: string): Promise<unknown> {
 }
 
 async function readWhole(path: string): Promise<unknown> {
-  const text = await readFile(path, "utf8");
-  const [, sum, body] = /^\{"sha256":"([0-9a-f]{64})","value":([^]*)\}\n$/.exec(text) ?? [];
-  if (body === undefined || digest(body) !== sum) throw new Error(`${path} is damaged`);
-  return JSON.parse(body);
+  return JSON.parse(await readBody(path));
 }
 
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+async function readBody(path: string): Promise<string> {
+  const text = await readFile(path, "utf8");
+  const [, sum, body] = /^\{"sha256":"([0-9a-f]{64})","value":([^]*)\}\n$/.exec(text) ?? [];
+  if (body === undefined || await digest(body) !== sum) throw new Error(`${path} is damaged`);
+  return body;
+}
+
+/** Off the main thread, which the hash of many megabytes would stall. */
+async function digest(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return new Uint8Array(hash).toHex();
 }

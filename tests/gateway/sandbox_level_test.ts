@@ -19,7 +19,7 @@ Deno.test("the level is recorded when it is first seen, and when it is stronger 
     const read = async () => JSON.parse(await Deno.readTextFile(path)).value;
     assert.equal((await createSandboxLevel(path).report()).problem, null);
     assert.deepEqual(await read(), { strongest: level });
-    await writeChecked(path, { strongest: level - 1, accepted: 0 });
+    await writeChecked(path, JSON.stringify({ strongest: level - 1, accepted: 0 }));
     assert.equal((await createSandboxLevel(path).require()).level, level);
     assert.deepEqual(await read(), { strongest: level, accepted: 0 });
   });
@@ -27,7 +27,7 @@ Deno.test("the level is recorded when it is first seen, and when it is stronger 
 
 Deno.test("a level that was accepted once needs no second word", async () => {
   await withRecord(async (path) => {
-    await writeChecked(path, { strongest: level + 1 });
+    await writeChecked(path, JSON.stringify({ strongest: level + 1 }));
     const before = createSandboxLevel(path);
     await assert.rejects(before.require(), { code: "SANDBOX_TOO_WEAK" });
     assert.equal(await before.accept(), level);
