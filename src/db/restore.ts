@@ -49,9 +49,13 @@ export async function restoreDatabase(options: RestoreOptions): Promise<{ kept: 
 }
 
 async function bringResults(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 });
   for (const name of await readdir(from)) {
-    await cp(join(from, name), join(to, basename(name)), { force: false });
-    await syncPath(join(to, basename(name)));
+    // Beside first: a copy that was cut off must not be taken for the result.
+    const draft = join(to, `${name}.tmp`);
+    await cp(join(from, name), draft);
+    await syncPath(draft);
+    await rename(draft, join(to, name));
   }
   await syncPath(to);
 }

@@ -84,7 +84,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let reaper: Reaper | undefined;
   let isClosing = false;
   let vault: PiiVault | undefined;
-  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
+  const { limits, durability } = settings;
+  const results = createResultStore({
+    directory: home.results,
+    database: maybeDatabase,
+    limits,
+    isSynced: durability === "power",
+  });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
   const search = createToolSearch({ database: maybeDatabase, models: home.models });

@@ -3,6 +3,7 @@ import type { Message } from "../mcp/stdio.ts";
 import type { LargeResult } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
+import { replaceFile } from "../platform/files.ts";
 import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { shapeAnswer, type Shaped, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
@@ -16,6 +17,7 @@ export interface LargeRequest {
   readonly answerTokens: number;
   readonly handle: string;
   readonly directory: string;
+  readonly isSynced: boolean;
   readonly secrets: readonly string[];
   readonly pii?: HowToHide;
 }
@@ -79,7 +81,8 @@ function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]
 async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
   if (shaped.stored === undefined) return shaped;
   try {
-    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored.json, { mode: 0o600 });
+    const { directory, handle, isSynced } = request;
+    await replaceFile(`${directory}/${handle}`, shaped.stored.json, { mode: 0o600, isSynced });
     return shaped;
   } catch (error) {
     return { result: unstored(shaped.result, shaped.stored, error) };

@@ -38,13 +38,15 @@ export async function renameSynced(from: string, to: string): Promise<void> {
 export interface ReplaceOptions {
   /** The mode of the file; without it, that of the file before, else 0600. */
   readonly mode?: number;
+  /** False where the file need not survive a power cut. */
+  readonly isSynced?: boolean;
 }
 
 /** Replaces a file in one step: readers see the old bytes or the new ones, also after a power cut. A link stays a link. */
 export async function replaceFile(
   path: string,
   data: string | Uint8Array,
-  { mode }: ReplaceOptions = {},
+  { mode, isSynced = true }: ReplaceOptions = {},
 ): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const wanted = mode ?? (await stat(target).catch(() => undefined))?.mode ?? 0o600;
@@ -53,12 +55,12 @@ export async function replaceFile(
     const handle = await open(draft, "wx", 0o600);
     try {
       await handle.writeFile(data);
-      await handle.sync();
+      if (isSynced) await handle.sync();
     } finally {
       await handle.close();
     }
     if (Deno.build.os !== "windows") await chmod(draft, wanted & 0o7777);
-    await renameSynced(draft, target);
+    await (isSynced ? renameSynced : rename)(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;

@@ -61,13 +61,21 @@ export function connect(home: FaultHome, env: Record<string, string> = {}): Prom
   return connectClient(home, { cwd: home.work, env });
 }
 
+/** Too large for the journal: such an answer goes into a file of its own. */
+const LARGE = 60_000;
+
 /** A workflow of a few tasks whose ids are the names under which they are executed. */
 export function drawWorkflow(random: Random, prefix: string): { tasks: DagTask[]; options: Message } {
   const dag = randomDag(random, { tasks: [1, 4], ms: [0, 30], kinds: ["effectful", "read", "idempotent"] });
-  const tasks = dag.map((task) => ({
+  const isLarge = random.below(5) === 0;
+  const tasks = dag.map((task, i) => ({
     ...task,
     id: prefix + task.id,
-    arguments: { ...task.arguments, task: prefix + task.id },
+    arguments: {
+      ...task.arguments,
+      task: prefix + task.id,
+      ...isLarge && i === dag.length - 1 && { characters: LARGE },
+    },
     depends_on: task.depends_on.map((id) => prefix + id),
   }));
   const isPaused = tasks.length > 1 && random.below(6) === 0;
