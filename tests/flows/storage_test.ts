@@ -90,3 +90,11 @@ Deno.test("a full disk costs what could not be stored, and nothing else", async 
     await new Deno.Command("umount", { args: ["-l", `${home.dir}/results`] }).output();
   }
 });
+
+Deno.test("a server whose neutral folder cannot be made runs all the same", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  await Deno.writeTextFile(`${home.dir}/run`, "not a folder");
+  const called = await home.run(["call", "kit:echo", '{"text":"still"}']);
+  assert.equal(called.stdout, "kit: still\n", called.stderr);
+  assert.match(await home.log(), /neutral_folder_not_made/);
+});

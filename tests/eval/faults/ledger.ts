@@ -61,6 +61,20 @@ export function connect(home: FaultHome, env: Record<string, string> = {}): Prom
   return connectClient(home, { cwd: home.work, env });
 }
 
+/** The same; a handshake that is refused is an error with the words of the refusal. */
+export async function connectWell(home: FaultHome): Promise<RawClient> {
+  const client = await connectClient(home, { cwd: home.work, handshake: false });
+  const clientInfo = { name: "test", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const { error } = await client.request("initialize", params);
+  if (error === undefined) {
+    await client.send({ method: "notifications/initialized" });
+    return client;
+  }
+  await client[Symbol.asyncDispose]();
+  throw new Error((error as { message: string }).message);
+}
+
 /** Too large for the journal: such an answer goes into a file of its own. */
 const LARGE = 60_000;
 
