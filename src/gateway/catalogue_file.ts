@@ -18,6 +18,8 @@ export interface FiledCatalogue {
 export interface CatalogueFile {
   get(key: string): Promise<FiledCatalogue | undefined>;
   put(key: string, entry: FiledCatalogue): Promise<void>;
+  /** Waits until all that was put is on the disk. */
+  settled(): Promise<void>;
   /** True until the first entry: then the database may know more. */
   isEmpty(): Promise<boolean>;
 }
@@ -39,6 +41,7 @@ export function openCatalogueFile(path: string): CatalogueFile {
   return {
     get: async (key) => (await entries).get(key),
     isEmpty: async () => (await entries).size === 0,
+    settled: async () => await writing,
     async put(key, entry) {
       const known = await entries;
       known.delete(key);

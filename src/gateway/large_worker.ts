@@ -3,12 +3,11 @@ import type { Message } from "../mcp/stdio.ts";
 import type { LargeResult } from "../mcp/upstream.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { follow, isObject, type Json, jsonDepth } from "../model/json.ts";
-import { replaceFile } from "../platform/files.ts";
 import { type Hidden, hidePii, readPatterns } from "../policy/pii.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { shapeAnswer, type Shaped, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
-import { readable, slice } from "./results.ts";
+import { readable, slice, writeStored } from "./results.ts";
 
 export interface LargeRequest {
   readonly id: number;
@@ -81,8 +80,7 @@ function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]
 async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
   if (shaped.stored === undefined) return shaped;
   try {
-    const { directory, handle, isSynced } = request;
-    await replaceFile(`${directory}/${handle}`, shaped.stored.json, { mode: 0o600, isSynced });
+    await writeStored(request, shaped.stored.json);
     return shaped;
   } catch (error) {
     return { result: unstored(shaped.result, shaped.stored, error) };

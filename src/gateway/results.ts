@@ -3,6 +3,7 @@ import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { follow } from "../model/json.ts";
 import { cut } from "../model/text.ts";
+import { within } from "../model/time.ts";
 import { replaceFile } from "../platform/files.ts";
 import { shape } from "./answer.ts";
 
@@ -27,6 +28,21 @@ const OURS = /^r_[0-9a-f]{16}(?:\..*tmp)?$/;
 
 export function newHandle(): string {
   return `r_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+}
+
+/** An answer that is not stored by then goes to the caller without a handle. */
+const STORED_WITHIN_MS = 5_000;
+
+export interface StoredFile {
+  readonly directory: string;
+  readonly handle: string;
+  readonly isSynced: boolean;
+}
+
+/** Writes a value under its handle. A disk that hangs must not keep back the answer of a call. */
+export async function writeStored({ directory, handle, isSynced }: StoredFile, json: string): Promise<void> {
+  const writing = replaceFile(`${directory}/${handle}`, json, { mode: 0o600, isSynced });
+  await within(writing, STORED_WITHIN_MS, `the disk did not take it within ${STORED_WITHIN_MS / 1_000} s`);
 }
 
 export interface ResultStoreOptions {
@@ -99,7 +115,7 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
     isSynced,
     register,
     async write({ handle, tool, json, run }) {
-      await replaceFile(`${directory}/${handle}`, json, { mode: 0o600, isSynced });
+      await writeStored({ directory, handle, isSynced }, json);
       const noted = { handle, tool, bytes: json.length };
       if (run === undefined) register(noted);
       else await note({ ...noted, run });

@@ -67,6 +67,19 @@ export async function replaceFile(
   }
 }
 
+const DRAFT = /\.[0-9a-f-]{36}\.tmp$/;
+/** A younger draft may be that of another process at work. */
+const DRAFT_AGE_MS = 3_600_000;
+
+/** Removes the drafts that processes left in a folder when they were killed. */
+export async function removeDrafts(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((name) => DRAFT.test(name))) {
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > DRAFT_AGE_MS) await rm(path, { force: true });
+  }
+}
+
 const LAST_GOOD = ".last";
 
 /** Writes a value as JSON with a checksum; the file of before is kept as the last good one. */

@@ -35,6 +35,8 @@ export async function endure(home: FaultHome, lasting: Lasting): Promise<Omit<Tr
       const busy = keepBusy(client, { ledger, random, prefix: "u", isOver: () => isOver });
       if (!isEarly) {
         await ask(client, "call_tool", { tool: "kit:echo", arguments: { text: "before" } });
+        // The next process for code is started now: a disk that hangs would keep it from starting.
+        await ask(client, "execute_code", { code: "return 1" });
         await untilWorking(ledger);
       }
       await sleep(random.below(1_500));

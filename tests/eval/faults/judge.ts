@@ -142,7 +142,11 @@ async function unreadable(client: RawClient, { results }: Told): Promise<string 
     if (typeof value?.handle !== "string") continue;
     const args = { handle: value.handle, path: "task" };
     const reply = await ask(client, "call_tool", { tool: "agentcards:read_result", arguments: args });
-    if (reply.kind !== "answer" || !reply.text.includes(task)) return `the result of ${task}: ${line(reply.text)}`;
+    // An answer that could not be stored is told as such, with its beginning.
+    const isNoted = /what is here has note, shape, preview/.test(reply.text);
+    if (!isNoted && (reply.kind !== "answer" || !reply.text.includes(task))) {
+      return `the result of ${task}: ${line(reply.text)}`;
+    }
   }
 }
 
