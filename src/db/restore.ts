@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentCardsError } from "../model/errors.ts";
 import { renameSynced, syncPath, syncTree } from "../platform/files.ts";
-import { unpackBackup } from "./backup.ts";
+import { nameOfReplaced, unpackBackup } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";
 
@@ -39,7 +39,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<{ kept: 
     throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { cause, hint: "Nothing was changed." });
   }
   await renameSynced(unpacked.data, ready);
-  const kept = join(backups, `data-${new Date().toISOString().replace(/[:.]/g, "-")}`);
+  const kept = join(backups, nameOfReplaced());
   await mkdir(backups, { recursive: true, mode: 0o700 });
   const had = await rename(dataDir, kept).then(() => true, () => false);
   if (had) await syncPath(backups);
