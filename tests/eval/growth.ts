@@ -3,6 +3,7 @@
 import { connectClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { run, task } from "../fixtures/workflow.ts";
+import { seeded } from "../model/random.ts";
 import { durabilityOf } from "./durability.ts";
 import { filesUnder } from "./faults/disk.ts";
 import type { Evaluation } from "./main.ts";
@@ -37,6 +38,7 @@ export const evaluation: Evaluation = {
       limits: { runs: retention },
       durability: durabilityOf(values.durability),
     });
+    const noise = noiseOf(characters);
     const sizes: Sizes[] = [];
     {
       await using client = await connectClient(home);
@@ -46,7 +48,7 @@ export const evaluation: Evaluation = {
         await Promise.all(Array.from({ length: AT_ONCE }, async () => {
           while (next < end) {
             const n = next++;
-            const text = `run ${n} ${"x".repeat(n % characters)}`;
+            const text = `run ${n} ${noise.slice(0, n % characters)}`;
             const { status } = await run(client, [
               task("a", "kit:echo", { text }),
               task("b", "kit:echo", { text: "$OUTPUT[a]" }),
@@ -74,6 +76,12 @@ export const evaluation: Evaluation = {
     };
   },
 };
+
+/** Text that does not compress. */
+function noiseOf(characters: number): string {
+  const random = seeded(1);
+  return Array.from({ length: characters }, () => random.below(36).toString(36)).join("");
+}
 
 function sizesOf({ dir }: TestHome, runs: number): Sizes {
   const mb = (folder: string) => Math.round(bytesUnder(folder) / 1024 / 102.4) / 10;
