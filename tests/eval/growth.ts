@@ -48,7 +48,7 @@ export const evaluation: Evaluation = {
         await Promise.all(Array.from({ length: AT_ONCE }, async () => {
           while (next < end) {
             const n = next++;
-            const text = `run ${n} ${noise.slice(0, n % characters)}`;
+            const text = `run ${n} ${noise.slice(0, n * 7_919 % characters)}`;
             const { status } = await run(client, [
               task("a", "kit:echo", { text }),
               task("b", "kit:echo", { text: "$OUTPUT[a]" }),
