@@ -8,6 +8,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../gateway/hello.ts";
 import { serveHttp } from "../gateway/http/server.ts";
 import type { ConnectEngine } from "../gateway/http/wire.ts";
+import { replaceFile } from "../platform/files.ts";
 import { ownProgram } from "../platform/own_program.ts";
 import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./terminal.ts";
@@ -69,7 +70,7 @@ async function readToken(home: Home): Promise<string> {
   const kept = await Deno.readTextFile(home.httpToken).catch(() => "");
   if (/^\S{32,}$/.test(kept.trim())) return kept.trim();
   const token = crypto.getRandomValues(new Uint8Array(32)).toHex();
-  await Deno.writeTextFile(home.httpToken, `${token}\n`, { mode: 0o600 });
+  await replaceFile(home.httpToken, `${token}\n`, { mode: 0o600 });
   return token;
 }
 

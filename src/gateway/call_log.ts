@@ -18,14 +18,20 @@ const MAX_WAITING = 50_000;
 const MOST_USED = 10_000;
 const NEWEST = 20_000;
 const KEPT_DAYS = 90;
+/** Some 10 MB. */
+const MOST_KEPT = 100_000;
 const PRUNE_EVERY_MS = 3_600_000;
 
-export function createCallLog(database: Promise<Database | undefined>): CallLog {
+export function createCallLog(
+  database: Promise<Database | undefined>,
+  { mostKept = MOST_KEPT }: { mostKept?: number } = {},
+): CallLog {
   let waiting: CallRecord[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastCall = 0;
   let firstWaiting = 0;
   let prunedAt = -Infinity;
+  let filedSince = 0;
   const used = new Set<string>();
   let loading: Promise<void> | undefined;
   /** In the background: until it is done, what was called in this engine counts. */
@@ -58,10 +64,14 @@ export function createCallLog(database: Promise<Database | undefined>): CallLog 
         [batch],
         { isLazy: true },
       );
-      if (performance.now() - prunedAt > PRUNE_EVERY_MS) {
-        prunedAt = performance.now();
-        await db?.query("delete from tool_call where at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
-      }
+      filedSince += batch.length;
+      if (performance.now() - prunedAt < PRUNE_EVERY_MS && filedSince < mostKept / 10) return;
+      [prunedAt, filedSince] = [performance.now(), 0];
+      await db?.query(
+        `delete from tool_call where at < now() - $1 * interval '1 day'
+           or at < (select at from tool_call order by at desc offset $2 limit 1)`,
+        [KEPT_DAYS, mostKept],
+      );
     } catch (error) {
       log("warning", "calls not recorded", { calls: batch.length, reason: messageOf(error) });
     }

@@ -43,6 +43,8 @@ export interface CatalogueStore {
   lastFailure(server: ServerConfig): Promise<Failure | undefined>;
   /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
   offersMore(server: ServerConfig): Promise<boolean>;
+  /** Waits until the copy in the file is up to date. */
+  settled(): Promise<void>;
 }
 
 /** An upgraded server still answers the old handshake, so only time retires such a verdict. */
@@ -209,9 +211,10 @@ export function createCatalogueStore(
       failures.set(key, undefined);
       if (size > LARGEST_KEPT) {
         log("warning", "catalogue_not_kept", { server: server.name, reason: `its lists have ${size} characters` });
-        return await file.put(key, undefined);
+        return void file.put(key, undefined);
       }
-      await file.put(key, { ...known, eraAt: Date.now() });
+      // Nobody waits for the disk here.
+      void file.put(key, { ...known, eraAt: Date.now() });
       void mirror(key, server.name, known).catch((error) =>
         log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) })
       );
@@ -229,16 +232,18 @@ export function createCatalogueStore(
         );
       void keep().catch((error) => log("debug", "failure_not_kept", { reason: messageOf(error) }));
     },
+    settled: file.settled,
     offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
       const key = await fingerprint(server);
       if (failures.has(key)) return failures.get(key);
-      const rows = await database.then((db) =>
+      const reading = database.then((db) =>
         db?.query<Failure>(
           "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
           [key],
         )
-      ).catch(() => undefined);
+      );
+      const rows = await within(reading, DATABASE_PATIENCE_MS, "the database does not answer").catch(() => undefined);
       return rows?.[0];
     },
   };

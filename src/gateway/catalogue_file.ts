@@ -19,6 +19,8 @@ export interface CatalogueFile {
   get(key: string): Promise<FiledCatalogue | undefined>;
   /** Replaces an entry; without one it is removed. */
   put(key: string, entry: FiledCatalogue | undefined): Promise<void>;
+  /** Waits until all that was put is on the disk. */
+  settled(): Promise<void>;
   /** True until the first entry: then the database may know more. */
   isEmpty(): Promise<boolean>;
 }
@@ -50,6 +52,7 @@ export function openCatalogueFile(path: string): CatalogueFile {
   return {
     get: async (key) => (await entries).get(key)?.entry,
     isEmpty: async () => (await entries).size === 0,
+    settled: async () => await writing,
     async put(key, entry) {
       const known = await entries;
       known.delete(key);

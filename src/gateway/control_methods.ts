@@ -219,6 +219,7 @@ async function databaseProblem({ state, database }: HomeDatabase, journal: Journ
   const now = state();
   if (now.kind === "unusable") return describe(now.problem);
   if (now.kind === "opening") {
+    if (now.problem) return describe(now.problem);
     const seconds = Math.round((performance.now() - now.since) / 1_000);
     return seconds < LONG_OPENING_S ? null : `The database is being opened for ${seconds} s; workflows wait for it`;
   }

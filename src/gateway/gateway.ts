@@ -7,6 +7,7 @@ import type { DatabaseState } from "../db/supervisor.ts";
 import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
+import { removeDrafts } from "../platform/files.ts";
 import { createRedactor, type Redactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
 import { createOpenApprovals } from "./approvals.ts";
@@ -63,6 +64,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     .catch((error) => Deno.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
   if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
   log("info", "engine started", { version: VERSION, pid: Deno.pid });
+  void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
   let opening: Promise<HomeDatabase> | undefined;
   let opened: HomeDatabase | undefined;
@@ -85,7 +87,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let reaper: Reaper | undefined;
   let isClosing = false;
   let vault: PiiVault | undefined;
-  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
+  const { limits, durability } = settings;
+  const results = createResultStore({
+    directory: home.results,
+    database: maybeDatabase,
+    limits,
+    isSynced: durability === "power",
+  });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
   const search = createToolSearch({ database: maybeDatabase, models: home.models });
@@ -129,7 +137,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     ...options.isStillOurs && { isStillOurs: options.isStillOurs },
     problem() {
       const state = opened?.state();
-      return state?.kind === "unusable" ? state.problem : undefined;
+      return state && "problem" in state ? state.problem : undefined;
     },
   });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
@@ -181,6 +189,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await reaper?.close();
       large.close();
       await search.close();
+      await shared.catalogues.settled();
       await calls.flush();
       await learning.flush();
       const home = await opening;

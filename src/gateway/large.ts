@@ -58,7 +58,8 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
   return {
     async parse(frame, options) {
       const handle = newHandle();
-      const request = { frame, ...options, handle, directory: results.directory, secrets: redactor.values() };
+      const { directory, isSynced } = results;
+      const request = { frame, ...options, handle, directory, isSynced, secrets: redactor.values() };
       const reply = await ask(request, [frame.buffer as ArrayBuffer]);
       if (reply.kind === "message") return { message: reply, hidden: [] };
       if (reply.kind !== "shaped") throw new TypeError("A frame was answered with something else");

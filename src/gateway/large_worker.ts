@@ -10,7 +10,7 @@ import { createRedactor } from "../telemetry/redact.ts";
 import { shapeAnswer, type Shaped, shownJson, textResult, type ToolResult, unstored, valueOf } from "./answer.ts";
 import type { HowToHide, Part, Place } from "./large_port.ts";
 import { MOST_KEPT } from "./pii_quota.ts";
-import { readable, slice } from "./results.ts";
+import { readable, slice, writeStored } from "./results.ts";
 
 export interface LargeRequest {
   readonly id: number;
@@ -20,6 +20,7 @@ export interface LargeRequest {
   readonly answerTokens: number;
   readonly handle: string;
   readonly directory: string;
+  readonly isSynced: boolean;
   readonly secrets: readonly string[];
   readonly pii?: HowToHide;
 }
@@ -138,7 +139,7 @@ function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]
 async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
   if (shaped.stored === undefined) return shaped;
   try {
-    await Deno.writeTextFile(`${request.directory}/${request.handle}`, shaped.stored.json, { mode: 0o600 });
+    await writeStored(request, shaped.stored.json);
     return shaped;
   } catch (error) {
     return { result: unstored(shaped.result, shaped.stored, error) };

@@ -176,6 +176,10 @@ function readKey(file: string): Uint8Array<ArrayBuffer> {
     // The first time.
   }
   const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-  Deno.writeFileSync(file, key, { mode: 0o600 });
+  const draft = `${file}.tmp`;
+  using handle = Deno.openSync(draft, { create: true, write: true, truncate: true, mode: 0o600 });
+  handle.writeSync(key);
+  handle.syncSync();
+  Deno.renameSync(draft, file);
   return key;
 }

@@ -74,7 +74,10 @@ export function createSandboxLevel(path: string): SandboxLevel {
       looking = undefined;
       const { level } = await available();
       const { strongest } = await readRecord(path) ?? { strongest: level };
-      await writeChecked(path, JSON.stringify({ strongest: Math.max(strongest, level), accepted: level } satisfies LevelRecord));
+      await writeChecked(
+        path,
+        JSON.stringify({ strongest: Math.max(strongest, level), accepted: level } satisfies LevelRecord),
+      );
       return level;
     },
   };
@@ -92,7 +95,7 @@ async function readRecord(path: string): Promise<LevelRecord | undefined> {
 
 async function write(path: string, record: LevelRecord): Promise<void> {
   // A full disk is no reason to run no code at the level that works.
-  await writeChecked(path, JSON.stringify(record).catch((error)) =>
+  await writeChecked(path, JSON.stringify(record)).catch((error) =>
     log("warning", "sandbox_level_not_written", { reason: messageOf(error) })
   );
 }

@@ -3,6 +3,7 @@ import { isInherited } from "../config/environment.ts";
 import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sanitise } from "../model/text.ts";
+import { log } from "../telemetry/log.ts";
 import type { Reaper } from "./reaper.ts";
 
 /** A server's process, its own process group. */
@@ -49,6 +50,18 @@ export interface SpawnContext {
   readonly reaper: Reaper;
 }
 
+/** Makes the folder; on a full disk the root of the file system takes its place, which holds no project either. */
+async function neutralFolder(path: string): Promise<string> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+    return path;
+  } catch (error) {
+    if (Deno.build.os === "windows") throw error;
+    log("warning", "neutral_folder_not_made", { path, reason: messageOf(error) });
+    return "/";
+  }
+}
+
 let spawned = 0;
 
 /** Starts a server's program. */
@@ -56,8 +69,7 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
   const { reaper } = context;
   // The full stop at the end keeps number 1 from being found in number 10.
   const marker = `${reaper.marker.value}.${++spawned}.`;
-  const cwd = server.cwd ?? context.cwd;
-  if (server.isNeutral) await Deno.mkdir(cwd, { recursive: true, mode: 0o700 });
+  const cwd = server.isNeutral ? await neutralFolder(server.cwd!) : server.cwd ?? context.cwd;
   await requireFolder(server.name, cwd);
   let child: Deno.ChildProcess;
   try {

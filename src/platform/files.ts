@@ -37,13 +37,15 @@ export async function renameSynced(from: string, to: string): Promise<void> {
 export interface ReplaceOptions {
   /** The mode of the file; without it, that of the file before, else 0600. */
   readonly mode?: number;
+  /** False where the file need not survive a power cut. */
+  readonly isSynced?: boolean;
 }
 
 /** Replaces a file in one step: readers see the old bytes or the new ones, also after a power cut. A link stays a link. */
 export async function replaceFile(
   path: string,
   data: string | Uint8Array,
-  { mode }: ReplaceOptions = {},
+  { mode, isSynced = true }: ReplaceOptions = {},
 ): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const wanted = mode ?? (await stat(target).catch(() => undefined))?.mode ?? 0o600;
@@ -52,15 +54,28 @@ export async function replaceFile(
     const handle = await open(draft, "wx", 0o600);
     try {
       await handle.writeFile(data);
-      await handle.sync();
+      if (isSynced) await handle.sync();
     } finally {
       await handle.close();
     }
     if (Deno.build.os !== "windows") await chmod(draft, wanted & 0o7777);
-    await renameSynced(draft, target);
+    await (isSynced ? renameSynced : rename)(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
+  }
+}
+
+const DRAFT = /\.[0-9a-f-]{36}\.tmp$/;
+/** A younger draft may be that of another process at work. */
+const DRAFT_AGE_MS = 3_600_000;
+
+/** Removes the drafts that processes left in a folder when they were killed. */
+export async function removeDrafts(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((name) => DRAFT.test(name))) {
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > DRAFT_AGE_MS) await rm(path, { force: true });
   }
 }
 
