@@ -4,7 +4,8 @@ import { ROOT } from "./fixtures/gateway.ts";
 /** What is found by path at run time, so the compiler cannot see it. */
 const INCLUDED = [
   "src/db/pglite_worker.ts",
-  "src/gateway/large_worker.ts",
+  "src/call/large/worker.ts",
+  "src/call/schema/worker.ts",
   "src/db/migrations",
   "src/db/template.tar.br",
 ];

@@ -29,6 +29,7 @@ Deno.test("every hostile case is tested or listed", async () => {
       "stateless",
       "storage",
       "orphans",
+      "secrets",
     ]
   ) {
     tests += await Deno.readTextFile(new URL(`./flows/${file}_test.ts`, import.meta.url));

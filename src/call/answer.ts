@@ -1,6 +1,7 @@
 import type { CallResult, ToolResult } from "../model/call.ts";
 import { messageOf } from "../model/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
+import { madeVisible } from "../model/invisible.ts";
 import { cut, tokens } from "../model/text.ts";
 import type { Beside } from "../model/tool.ts";
 
@@ -14,6 +15,24 @@ export function toolResultOf(result: CallResult): ToolResult {
   if (result.kind === "result") return result.result;
   if (result.kind === "large") return JSON.parse(new TextDecoder().decode(result.large.json));
   return textResult(`${result.message} (code ${result.code})`, true);
+}
+
+const ESCAPED =
+  "(AgentCards: invisible or direction-changing characters of this answer are written as escapes such as \\u202e)";
+
+/**
+ * An answer as JSON for a client: characters that hide text are escapes, with a note that says so. Values for code,
+ * references and stored results never come here: they stay as they are.
+ */
+export function shownJson(answer: Record<string, unknown>, json: string = JSON.stringify(answer)): string {
+  const shown = madeVisible(answer, json);
+  if (!shown) return json;
+  const noted = Array.isArray(shown.content)
+    ? { ...shown, content: [...shown.content, { type: "text", text: ESCAPED }] }
+    : "code" in shown && "message" in shown
+    ? shown
+    : { ...shown, _meta: { ...isObject(shown._meta) ? shown._meta : {}, "agentcards/note": ESCAPED } };
+  return JSON.stringify(noted);
 }
 
 /** What was cut out of an answer and must be stored under its handle. */

@@ -1,26 +1,22 @@
-import type { ErrorObject, ValidateFunction } from "ajv";
-import { referencesIn } from "../dag/references.ts";
-import { isObject, jsonDepth, type JsonObject } from "../model/json.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
 import { signature } from "../model/signature.ts";
 import { cut, oneLine } from "../model/text.ts";
 import type { Tool } from "../model/tool.ts";
+import { loadSchemaCheck, type SchemaCheck } from "./schema/check.ts";
+import { createSchemaWorker } from "./schema/worker_port.ts";
+import { valueWeight, weightOf } from "./schema/weight.ts";
 
 /** What is wrong with the arguments for a tool by its own schema; nothing where the schema itself is beyond us. */
-export type ArgumentCheck = (tool: Pick<Tool, "hash" | "inputSchema">, args: JsonObject) => string[];
+export type ArgumentCheck = (tool: CheckedTool, args: JsonObject) => Promise<string[]>;
 
-const MAX_SCHEMAS = 500;
-const MAX_DEPTH = 48;
-const SHOWN_PROBLEMS = 5;
-/** How many of the validator's errors are looked at, and how large a schema may be once its references are filled in. */
-const READ_ERRORS = 200;
-const MAX_UNFOLDED = 20_000;
-/**
- * Left to the server: a foreign expression can take for ever, and so can comparing each item of a list with every
- * other. An `$id` would be a name in a space that all schemas share.
- */
-const NOT_CHECKED = new Set(["pattern", "patternProperties", "format", "uniqueItems", "$schema", "$id", "$async"]);
+export type CheckedTool = Pick<Tool, "hash" | "inputSchema">;
 
-const encoder = new TextEncoder();
+/** A schema of so many parts is compiled within some 3 ms, one of a hundred times as many takes seconds. */
+const SMALL_SCHEMA = 40;
+const LARGEST_SCHEMA = 5_000;
+/** Parts of the schema times parts of the arguments: the most steps of a check on this thread, and of any check. */
+const SMALL_CHECK = 20_000;
+const LARGEST_CHECK = 300_000;
 
 /** The mistake in an argument whose name differs from a declared one in spelling only; schemas often allow any name. */
 export function misspelt(
@@ -29,11 +25,13 @@ export function misspelt(
 ): string | undefined {
   const { properties } = inputSchema;
   if (!isObject(properties)) return undefined;
-  for (const name of Object.keys(args)) {
-    if (Object.hasOwn(properties, name)) continue;
-    const plain = plainName(name);
-    const known = Object.keys(properties).find((other) => plainName(other) === plain && !Object.hasOwn(args, other));
-    if (known !== undefined) return `arguments.${oneLine(name, 60)} is not known; did you mean ${oneLine(known, 60)}?`;
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));
+  if (unknown.length === 0) return undefined;
+  const free = Object.keys(properties).filter((name) => !Object.hasOwn(args, name));
+  const known = new Map(free.map((name) => [plainName(name), name]));
+  for (const name of unknown) {
+    const other = known.get(plainName(name));
+    if (other !== undefined) return `arguments.${oneLine(name, 60)} is not known; did you mean ${oneLine(other, 60)}?`;
   }
   return undefined;
 }
@@ -60,7 +58,22 @@ let checking: Promise<ArgumentCheck> | undefined;
 
 /** The check of arguments, loaded with its first use. */
 export function argumentCheck(): Promise<ArgumentCheck> {
-  return checking ??= loadArgumentCheck();
+  return checking ??= loadSchemaCheck().then(createArgumentCheck);
+}
+
+/**
+ * A foreign schema can take seconds to compile, and to check against: only small ones are looked at on this thread,
+ * others in a Worker with a deadline, and those beyond any bound by nobody but the server.
+ */
+function createArgumentCheck(checkHere: SchemaCheck): ArgumentCheck {
+  const worker = createSchemaWorker();
+  return async (tool, args) => {
+    const weight = weightOf(tool.inputSchema);
+    if (weight > LARGEST_SCHEMA) return [];
+    const steps = weight * valueWeight(args, LARGEST_CHECK / weight);
+    if (weight <= SMALL_SCHEMA && steps <= SMALL_CHECK) return checkHere(tool, args);
+    return steps > LARGEST_CHECK ? [] : await worker.check(tool, args);
+  };
 }
 
 /** The signature of a tool as errors about its arguments show it. */
@@ -69,138 +82,3 @@ export function signatureNote(tool: Tool): string {
 }
 
 const SIGNATURE_LENGTH = 2_000;
-
-/** Loads the validator, which takes a moment, and gives the check, which does not. */
-async function loadArgumentCheck(): Promise<ArgumentCheck> {
-  const { Ajv2020 } = await import("ajv/dist/2020.js");
-  const compiled = new Map<string, ValidateFunction | null>();
-  // What a schema says about itself is not checked either: compiling the rules for that takes longer than all the rest.
-  const ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    validateFormats: false,
-    validateSchema: false,
-    meta: false,
-    logger: false,
-  });
-
-  function compile({ hash, inputSchema }: Pick<Tool, "hash" | "inputSchema">): ValidateFunction | null {
-    const known = compiled.get(hash);
-    if (known !== undefined) return known;
-    if (compiled.size >= MAX_SCHEMAS) compiled.delete(compiled.keys().next().value!);
-    const made = tryCompile(inputSchema);
-    compiled.set(hash, made);
-    return made;
-  }
-
-  /** A reference to another document, a form that this draft does not know: then the server has to say what is wrong. */
-  function tryCompile(schema: JsonObject): ValidateFunction | null {
-    if (jsonDepth(encoder.encode(JSON.stringify(schema)), MAX_DEPTH) > MAX_DEPTH) return null;
-    const safe = withoutHazards(schema) as JsonObject;
-    if (unfolded(safe) > MAX_UNFOLDED) return null;
-    try {
-      return ajv.compile(safe);
-    } catch {
-      return null;
-    } finally {
-      ajv.removeSchema(safe);
-    }
-  }
-
-  return (tool, args) => {
-    const validate = compile(tool);
-    if (!validate) return [];
-    try {
-      if (validate(args)) return [];
-    } catch {
-      return [];
-    }
-    return problems(validate.errors ?? [], args);
-  };
-}
-
-/** A copy of a schema without the keywords that are not checked. What stands below `properties` are names, not keywords. */
-function withoutHazards(schema: unknown, areNames = false): unknown {
-  if (Array.isArray(schema)) return schema.map((item) => withoutHazards(item));
-  if (!isObject(schema)) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).filter(([key]) => areNames || !NOT_CHECKED.has(key)).map(([key, value]) => [
-      key,
-      key === "enum" || key === "const" || key === "default" || key === "examples"
-        ? value
-        : withoutHazards(value, !areNames && NAMED.has(key)),
-    ]),
-  );
-}
-
-const NAMED = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
-
-/**
- * How many parts a schema has with its references filled in; Infinity when it contains itself. A few lines that refer to
- * each other twice each would keep the validator busy for ever.
- */
-function unfolded(root: JsonObject): number {
-  const known = new Map<unknown, number>();
-  const open = new Set<unknown>();
-  const count = (node: unknown): number => {
-    if (typeof node !== "object" || node === null) return 0;
-    if (open.has(node)) return Infinity;
-    const before = known.get(node);
-    if (before !== undefined) return before;
-    open.add(node);
-    let sum = 1;
-    for (const [key, value] of Object.entries(node)) {
-      if (key === "$defs" || key === "definitions") continue;
-      sum += key === "$ref" || key === "$dynamicRef" ? count(target(root, value)) : count(value);
-    }
-    open.delete(node);
-    known.set(node, sum);
-    return sum;
-  };
-  return count(root);
-}
-
-function target(root: JsonObject, reference: unknown): unknown {
-  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
-  return at(root, decodeURIComponent(reference.slice(1)));
-}
-
-/** Says each problem once, those left out that a reference may still solve. */
-function problems(all: readonly ErrorObject[], args: JsonObject): string[] {
-  const places = new Map<string, boolean>();
-  const isOpen = ({ instancePath }: ErrorObject) =>
-    places.getOrInsertComputed(instancePath, () => referencesIn(at(args, instancePath)).length > 0);
-  const isChoice = ({ keyword }: ErrorObject) => /anyOf|oneOf|not|if$/.test(keyword);
-  // What the validator says of a choice comes after what it says of its forms: those are looked at first and last.
-  const errors = all.length <= READ_ERRORS ? all : [...all.slice(0, READ_ERRORS / 2), ...all.slice(-READ_ERRORS / 2)];
-  // Where one of several forms must fit, a reference below may make another form fit.
-  const choices = [...new Set(errors.filter((error) => isChoice(error) && isOpen(error)).map((one) => one.schemaPath))];
-  const said = errors.filter((error) =>
-    !choices.some((schemaPath) => error.schemaPath.startsWith(schemaPath)) &&
-    (SHAPE.has(error.keyword) ? isObject(at(args, error.instancePath)) : !isOpen(error))
-  ).map((error) => describeError(error));
-  return [...new Set(said)].slice(0, SHOWN_PROBLEMS);
-}
-
-/** What a value that is written out has or has not, whatever its parts turn out to be. */
-const SHAPE = new Set(["required", "additionalProperties", "unevaluatedProperties", "dependentRequired"]);
-
-function at(args: JsonObject, pointer: string): unknown {
-  let here: unknown = args;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    here = typeof here === "object" && here !== null && Object.hasOwn(here, key)
-      ? (here as Record<string, unknown>)[key]
-      : undefined;
-  }
-  return here;
-}
-
-function describeError({ instancePath, keyword, params, message }: ErrorObject): string {
-  const where = instancePath ? `arguments${instancePath.replaceAll("/", ".")}` : "arguments";
-  const { missingProperty, additionalProperty, allowedValues } = params as Record<string, unknown>;
-  if (keyword === "required") return `${where}.${missingProperty} is missing`;
-  if (keyword === "additionalProperties") return `${where}.${oneLine(String(additionalProperty), 60)} is not known`;
-  if (keyword === "enum") return `${where} must be one of ${cut(JSON.stringify(allowedValues), 200)}`;
-  return oneLine(`${where} ${message ?? "does not fit"}`, 200);
-}

@@ -75,7 +75,7 @@ const isSmall = (value: unknown, most: number) => JSON.stringify(value).length <
 /** A failure whose arguments do not fit the tool's schema says so, and how the tool is called. */
 async function withSignature(reply: CallResult, tool: Tool, args: Record<string, unknown>): Promise<CallResult> {
   const problems = isSmall(tool.inputSchema, LARGEST_SCHEMA) && isSmall(args, LARGEST_ARGUMENTS)
-    ? (await argumentCheck())(tool, args as JsonObject)
+    ? await (await argumentCheck())(tool, args as JsonObject)
     : [];
   const isRefused = reply.kind === "error" && reply.code === INVALID_PARAMS;
   if (problems.length === 0 && !isRefused) return reply;
@@ -127,11 +127,16 @@ function withMeantTool(outcome: CallResult, asked: string, id: string): CallResu
   if (outcome.kind === "error") return outcome;
   if (outcome.kind === "result") return { kind: "result", result: withMeant(outcome.result, meant) };
   const { large } = outcome;
-  const text = new TextDecoder().decode(large.json);
+  const [json, shown] = [large.json, large.shown].map((bytes) => bytes && splicedMeant(bytes, meant));
+  return { kind: "large", large: { ...large, json: json!, ...shown && { shown } } };
+}
+
+function splicedMeant(bytes: Uint8Array, meant: Record<string, unknown>): Uint8Array {
+  const text = new TextDecoder().decode(bytes);
   const json = text.length <= LARGEST_PARSED
     ? JSON.stringify(withMeant(JSON.parse(text), meant))
     : `{"_meta":${JSON.stringify(meant)},${text.slice(1)}`;
-  return { kind: "large", large: { ...large, json: new TextEncoder().encode(json) } };
+  return new TextEncoder().encode(json);
 }
 
 function withMeant(result: ToolResult, meant: Record<string, unknown>): ToolResult {

@@ -5,7 +5,10 @@ import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
 import { messageOf } from "../model/errors.ts";
 import { canonicalJson, sha256 } from "../model/json.ts";
 import { within } from "../model/time.ts";
+import { createBreather } from "../model/keyed_mutex.ts";
 import { cut } from "../model/text.ts";
+import { worse } from "../model/effect.ts";
+import { effectOf } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
 import { type FiledCatalogue, openCatalogueFile } from "./catalogue_file.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
@@ -41,6 +44,8 @@ export interface CatalogueStore {
   lastFailure(server: ServerConfig): Promise<Failure | undefined>;
   /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
   offersMore(server: ServerConfig): Promise<boolean>;
+  /** Waits until the copy in the file is up to date. */
+  settled(): Promise<void>;
 }
 
 /** An upgraded server still answers the old handshake, so only time retires such a verdict. */
@@ -48,6 +53,21 @@ const ERA_KEPT_MS = 24 * 3_600_000;
 
 /** A call waits so long for what only the database knows. */
 const DATABASE_PATIENCE_MS = 3_000;
+
+/** Lists are kept in characters of JSON: up to so many on disk, for each server, and in memory, for all together. */
+const LARGEST_KEPT = 1_000_000;
+const MOST_REMEMBERED = 64_000_000;
+
+/** The size of a catalogue in characters of JSON. */
+async function sizeOf({ tools, offers }: Catalogue): Promise<number> {
+  const breathe = createBreather();
+  let size = JSON.stringify(offers ?? {}).length;
+  for (const tool of tools) {
+    await breathe();
+    size += JSON.stringify(tool).length;
+  }
+  return size;
+}
 
 /** What makes a definition another one: everything but the values of its variables, and the folder it belongs to. */
 export function fingerprint(server: ServerConfig): Promise<string> {
@@ -91,13 +111,25 @@ export function createCatalogueStore(
   { copy, hints, onHint }: CatalogueFiles,
 ): CatalogueStore {
   const memory = new Map<string, Remembered>();
+  const sizes = new Map<string, number>();
   const failures = new Map<string, Failure | undefined>();
   const file = openCatalogueFile(copy);
   let isFileEmpty: Promise<boolean> | undefined;
   const keys = new WeakMap<ServerConfig, string>();
   const offering = readHints(hints);
 
-  function remember(key: string, known: KnownServer): void {
+  /** `size`: told with each new list; of one that was kept it is small. */
+  function remember(key: string, given: KnownServer, size = sizes.get(key) ?? 0): void {
+    const known = withoutLoosening(memory.get(key), given);
+    memory.delete(key);
+    sizes.set(key, size);
+    let together = sizes.values().reduce((sum, one) => sum + one, 0);
+    for (const oldest of memory.keys()) {
+      if (together <= MOST_REMEMBERED) break;
+      together -= sizes.get(oldest) ?? 0;
+      memory.delete(oldest);
+      sizes.delete(oldest);
+    }
     memory.set(key, { ...known, byName: new Map(known.catalogue.tools.map((tool) => [tool.name, tool])) });
     hint(key, known.catalogue.offers !== undefined).catch(() => {});
   }
@@ -166,16 +198,24 @@ export function createCatalogueStore(
     async find(server) {
       const key = await fingerprint(server);
       keys.set(server, key);
-      const known = memory.get(key) ?? await load(key, server.name);
+      const remembered = memory.get(key);
+      if (remembered) return remembered;
+      const known = await load(key, server.name);
       if (known) remember(key, known);
       return known;
     },
     async save(server, known) {
       const key = await fingerprint(server);
       keys.set(server, key);
-      remember(key, known);
+      const size = await sizeOf(known.catalogue);
+      remember(key, known, size);
       failures.set(key, undefined);
-      await file.put(key, { ...known, eraAt: Date.now() });
+      if (size > LARGEST_KEPT) {
+        log("warning", "catalogue_not_kept", { server: server.name, reason: `its lists have ${size} characters` });
+        return void file.put(key, undefined);
+      }
+      // Nobody waits for the disk here.
+      void file.put(key, { ...known, eraAt: Date.now() });
       void mirror(key, server.name, known).catch((error) =>
         log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) })
       );
@@ -193,16 +233,18 @@ export function createCatalogueStore(
         );
       void keep().catch((error) => log("debug", "failure_not_kept", { reason: messageOf(error) }));
     },
+    settled: file.settled,
     offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
       const key = await fingerprint(server);
       if (failures.has(key)) return failures.get(key);
-      const rows = await database.then((db) =>
+      const reading = database.then((db) =>
         db?.query<Failure>(
           "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
           [key],
         )
-      ).catch(() => undefined);
+      );
+      const rows = await within(reading, DATABASE_PATIENCE_MS, "the database does not answer").catch(() => undefined);
       return rows?.[0];
     },
   };
@@ -254,6 +296,35 @@ async function readHints(path: string): Promise<Set<string>> {
   }
 }
 
+/**
+ * What a server says anew, except that a tool which acts is not said to read all at once: for as long as the engine runs,
+ * what a server says of the effect of a tool can become stricter only.
+ */
+function withoutLoosening(before: Remembered | undefined, now: KnownServer): KnownServer {
+  if (!before || before.catalogue === now.catalogue) return now;
+  const tools = now.catalogue.tools.map((tool) => {
+    const earlier = before.byName.get(tool.name);
+    if (!earlier) return tool;
+    const [then, here] = [effectOf(SAID_BY_SERVERS, earlier), effectOf(SAID_BY_SERVERS, tool)];
+    if (worse(then, here) === here) return tool;
+    const { annotations: _loosened, ...rest } = tool;
+    return Object.freeze({ ...rest, ...earlier.annotations && { annotations: earlier.annotations } });
+  });
+  if (tools.every((tool, i) => tool === now.catalogue.tools[i])) return now;
+  return Object.freeze({ ...now, catalogue: Object.freeze({ ...now.catalogue, tools: Object.freeze(tools) }) });
+}
+
+const SAID_BY_SERVERS = { effects: {} };
+
+/** The tools that are new, gone or defined otherwise. */
+export function changedTools(before: Catalogue | undefined, now: Catalogue): string[] {
+  if (!before) return [];
+  const hashes = new Map(before.tools.map(({ name, hash }) => [name, hash]));
+  const changed = now.tools.filter(({ name, hash }) => hashes.get(name) !== hash).map(({ name }) => name);
+  const here = new Set(now.tools.map(({ name }) => name));
+  return [...changed, ...[...hashes.keys()].filter((name) => !here.has(name))];
+}
+
 /** Which lists say something else than before. */
 export function changedLists(before: Catalogue | undefined, now: Catalogue): ListName[] {
   const listed = ({ tools = [], offers }: Partial<Catalogue> = {}): Record<ListName, unknown> => ({
@@ -263,5 +334,5 @@ export function changedLists(before: Catalogue | undefined, now: Catalogue): Lis
   });
   const [then, these] = [listed(before), listed(now)];
   const names = Object.keys(these) as ListName[];
-  return names.filter((name) => canonicalJson(then[name]) !== canonicalJson(these[name]));
+  return names.filter((name) => JSON.stringify(then[name]) !== JSON.stringify(these[name]));
 }

@@ -1,24 +1,28 @@
-import { resolveServer } from "../config/expand.ts";
+import { type ResolvedServer, resolveServer, variablesNamedIn } from "../config/expand.ts";
 import { loadConfig } from "../config/load.ts";
 import { type PlacedServer, placeServer } from "../config/place.ts";
-import { requireServer, type ServerConfig } from "../config/schema.ts";
+import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
+import { type Secret, secretsIn } from "../config/secret_values.ts";
 import { readSecrets } from "../config/secrets.ts";
 import { connectHttp } from "../mcp/connect_http.ts";
 import { connectStdio } from "../mcp/connect_stdio.ts";
 import { readLists } from "../mcp/discover.ts";
 import { missingProgram } from "../mcp/program.ts";
 import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
+import { createTraffic, type Traffic } from "../mcp/traffic.ts";
 import type { Upstream, UpstreamHandlers, WhileAsked } from "../mcp/upstream.ts";
 import type { Call } from "../model/call.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { canonicalJson } from "../model/json.ts";
 import type { ServerRequest } from "../model/question.ts";
+import { cut } from "../model/text.ts";
 import { type Catalogue, type Effect, OWN_SERVER, type Tool } from "../model/tool.ts";
 import { VERSION } from "../platform/version.ts";
 import { effectOf } from "../policy/effects.ts";
 import { log } from "../telemetry/log.ts";
-import { changedLists } from "./catalogue.ts";
+import { changedLists, changedTools } from "./catalogue.ts";
 import { askCall, offered } from "./human/asking.ts";
+import { presentable } from "./human/question_form.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
 import { createObserver } from "./session_observer.ts";
@@ -30,9 +34,15 @@ interface Asked {
   readonly whileAsked: WhileAsked;
 }
 
-type ConnectEvents = Parameters<ServerOptions["connect"]>[0];
+interface Connecting {
+  readonly calls: ReadonlySet<Call>;
+  readonly events: Parameters<ServerOptions["connect"]>[0];
+  readonly traffic: Traffic;
+}
 
 const START_TIMEOUT_MS = 30_000;
+/** So many lines of garbage are worth a line in the log each. */
+const LOGGED_GARBAGE = 20;
 const MAX_HTTP_FRAME = 16 * 1024 * 1024;
 /** Looking for personal data takes longer than parsing. */
 const LARGE_TO_HIDE = 64 * 1024;
@@ -42,8 +52,9 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   const loaded = await loadConfig(shared.home, context.cwd, context);
   const { config } = loaded;
   shared.search.configure(config.embeddings);
-  const secrets = await readSecrets(shared.home.secrets);
-  shared.redactor.add(Object.values(secrets));
+  const stored = await readSecrets(shared.home.secrets);
+  const env = { ...context.env, ...await context.variables?.(variablesOfAll(config, stored)) };
+  const placed = new Map<ServerConfig, PlacedServer>();
   const privacy = shared.privacy(config.policy);
   const servers = new Map<string, SharedServer & { isShared: boolean }>();
   const leaving: (() => void)[] = [];
@@ -69,6 +80,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     loaded,
     config,
     privacy,
+    secrets: [],
     client: { tell() {} },
     startTimeoutMs: START_TIMEOUT_MS,
     server: (name) => use(name).server,
@@ -103,7 +115,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     },
     async problemOf(name) {
       const unset = session.unstartable(name);
-      const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), context);
+      const missing = unset ?? await missingProgram(resolve(requireServer(config, name)), { cwd: context.cwd, env });
       return unset ?? (missing && `Cannot start server "${name}": ${missing}`);
     },
     status: () =>
@@ -130,15 +142,38 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   }
 
   function resolve(entry: ServerConfig): PlacedServer {
-    const variables = entry.origin === "global" ? { ...context.env, ...secrets } : context.env;
-    return placeServer(resolveServer(entry, variables), { home: shared.home, folder: loaded.folder });
+    return placed.getOrInsertComputed(
+      entry,
+      () => placeServer(filledIn(entry), { home: shared.home, folder: loaded.folder }),
+    );
+  }
+
+  function filledIn(entry: ServerConfig): ResolvedServer {
+    return resolveServer(entry, entry.origin === "global" ? { ...env, ...stored } : env, config.secrets);
+  }
+
+  /** Every secret that a server could be given; one whose variables are not set is given none. */
+  function findSecrets(): Secret[] {
+    const ofFile = Object.entries(stored).flatMap(([name, value]) =>
+      secretsIn({ name, value }, "secrets.env", config.secrets)
+    );
+    const ofServers = Object.values(config.servers).filter(({ disabled }) => !disabled).flatMap((entry) => {
+      try {
+        return filledIn(entry).secrets;
+      } catch {
+        return [];
+      }
+    });
+    return [...ofFile, ...ofServers];
   }
 
   function startable(entry: ServerConfig, { calls, listeners }: Omit<SharedServer, "server">): Server {
+    const traffic = createTraffic((dropped) => log("warning", "server_floods", { server: entry.name, ...dropped }));
     return createServer({
+      dropped: traffic.dropped,
       name: entry.name,
       idleStopMs: entry.idle_stop ?? config.engine.server_idle_stop,
-      connect: async (events) => await atLevel(await connect(entry, calls, events)),
+      connect: async (events) => await atLevel(await connect(entry, { calls, events, traffic })),
       list: (upstream, startMs) => list(entry, upstream, startMs),
       onServerEvent(event) {
         for (const tell of listeners) tell(event);
@@ -166,9 +201,8 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return upstream;
   }
 
-  async function connect(entry: ServerConfig, calls: ReadonlySet<Call>, events: ConnectEvents): Promise<Upstream> {
+  async function connect(entry: ServerConfig, { calls, events, traffic }: Connecting): Promise<Upstream> {
     const resolved = resolve(entry);
-    shared.redactor.add(resolved.secrets);
     const era = (await shared.catalogues.find(entry))?.era;
     const options = {
       version: VERSION,
@@ -178,6 +212,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       maxFrameBytes: config.limits.frame_bytes,
       startTimeoutMs: entry.start_timeout ?? session.startTimeoutMs,
       signal: events.signal,
+      traffic,
       ...era && { era },
     };
     const handlers: UpstreamHandlers = {
@@ -195,31 +230,39 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return await connectStdio(resolved, {
       ...options,
       cwd: context.cwd,
-      env: context.env,
+      env,
       reaper: shared.reaper(),
       ...privacy && { largeFrameBytes: LARGE_TO_HIDE },
       parse: shared.redactor.parse,
       redact: shared.redactor.redact,
-      async parseLarge(frame, calls) {
+      async parseLarge(frame, waiting) {
         // A client that sees the tools themselves sees their answers whole, too.
         const answerTokens = config.expose.tools === "direct" ? Infinity : config.limits.answer_tokens;
-        const how = { calls, answerTokens, ...privacy && { pii: privacy.elsewhere } };
+        const how = { ...waiting, answerTokens, ...privacy && { pii: privacy.elsewhere(entry.name) } };
         const { message, hidden } = await shared.large.parse(frame, how);
         privacy?.keep(entry.name, hidden);
         return message;
       },
-      onGarbage: (what) => log("debug", "server sent garbage", { server: entry.name, what }),
+      onGarbage(what) {
+        if (traffic.dropped().garbage < LOGGED_GARBAGE) {
+          log("debug", "server sent garbage", { server: entry.name, what });
+        }
+      },
     }, handlers);
   }
 
   async function asked(server: string, request: ServerRequest, { calls, ...how }: Asked) {
     const isMultiplexed = session.client.isMultiplexed === true;
-    return await askCall(calls, { ...request, from: server }, { ...how, isMultiplexed });
+    return await askCall(calls, presentable(request, server), { ...how, isMultiplexed });
   }
 
   async function list(entry: ServerConfig, upstream: Upstream, startMs: number): Promise<Catalogue> {
     const before = (await shared.catalogues.find(entry))?.catalogue;
     const catalogue = await readLists(entry.name, upstream, config.limits);
+    const changed = changedTools(before, catalogue);
+    if (changed.length > 0) {
+      log("warning", "tools changed", { server: entry.name, tools: cut(changed.join(", "), 500) });
+    }
     await shared.catalogues.save(entry, { catalogue, era: upstream.era, startMs })
       .catch((error) => log("error", "catalogue not saved", { server: entry.name, reason: messageOf(error) }));
     shared.search.prepare(catalogue.tools);
@@ -228,7 +271,18 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return catalogue;
   }
 
+  session.secrets = findSecrets();
+  shared.redactor.add(session.secrets.map(({ value }) => value));
   session.observer = createObserver(session);
   session.call = createPipeline(session);
   return session;
+}
+
+/** The names of the variables that the definitions of servers mention and the engine does not have. */
+function variablesOfAll({ servers }: Config, stored: Readonly<Record<string, string>>): string[] {
+  const names = Object.values(servers).filter(({ disabled }) => !disabled).flatMap((entry) =>
+    // A project's servers do not see secrets.env.
+    variablesNamedIn(entry).filter((name) => entry.origin === "project" || !Object.hasOwn(stored, name))
+  );
+  return [...new Set(names)];
 }

@@ -6,6 +6,7 @@ import { HELP_TOPICS, helpPage } from "./help.ts";
 import { parseInput } from "./input.ts";
 import type { ReadPart } from "./results.ts";
 import type { Session } from "./session.ts";
+import { requireReadable } from "./stored_access.ts";
 
 const READ_RESULT = z.strictObject({
   handle: z.string(),
@@ -49,7 +50,9 @@ function requireReadResult(name: string): void {
 type ReadOptions = z.infer<typeof READ_RESULT> & { readonly room?: number };
 
 /** Reads off the main thread: the file may have tens of megabytes. */
-async function read({ shared: { results, large } }: Session, options: ReadOptions): Promise<string> {
+async function read(session: Session, options: ReadOptions): Promise<string> {
+  const { results, large } = session.shared;
+  await requireReadable(session, options.handle);
   return await results.read(options.handle, (path) => large.readPart(path, options)) as string;
 }
 

@@ -1,12 +1,13 @@
 import type { RunOptions } from "../dag/event.ts";
 import { kindOf } from "../dag/kinds/all.ts";
-import { plan } from "../dag/plan.ts";
+import { plan, requireFewTasks } from "../dag/plan.ts";
 import type { Plan, Task } from "../dag/task.ts";
 import { AgentCardsError, inOneLine } from "../model/errors.ts";
 import { meant } from "../model/coerce.ts";
 import { readBySchema } from "../model/meaning.ts";
-import { isObject } from "../model/json.ts";
+import { isObject, type JsonObject } from "../model/json.ts";
 import { nearest, oneLine } from "../model/text.ts";
+import { createBreather } from "../model/keyed_mutex.ts";
 import { type Effect, OWN_SERVER, splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
 import { effectOf } from "../policy/effects.ts";
 import { forbiddenOwnTool, judge } from "../policy/rules.ts";
@@ -26,8 +27,12 @@ export interface ToolBook {
   effectOf(task: Task): Effect;
 }
 
+/** So many unknown names of a book are told the tools that come near; to look for those takes time. */
+const HINTED_NAMES = 3;
+
 export function createToolBook(session: Session): ToolBook {
   const book = new Map<string, Found>();
+  let unknown = 0;
   const indexes = new Map<string, Map<string, Tool>>();
 
   async function definition(server: string, name: string): Promise<Tool | undefined> {
@@ -46,10 +51,16 @@ export function createToolBook(session: Session): ToolBook {
   const find = (name: string): Found => book.get(name) ?? { problem: `There is no tool "${oneLine(name, 100)}"` };
   return {
     async learn(names) {
+      const breathe = createBreather();
       for (const name of new Set(names)) {
         if (book.has(name)) continue;
+        await breathe();
+        // A server whose list has just been read for another name does not have this one either.
+        const { server, name: bare } = splitToolId(name);
+        const isKnown = unknown < HINTED_NAMES || server === undefined || indexes.get(server)?.has(bare) !== false;
+        if (!isKnown) continue;
         try {
-          const address = await resolveTool(session, name);
+          const address = await resolveTool(session, name, { isHinted: unknown < HINTED_NAMES });
           if (address.server === WORKFLOW_SERVER) {
             throw new Error("a saved workflow is called by itself, not as a task");
           }
@@ -58,6 +69,8 @@ export function createToolBook(session: Session): ToolBook {
           book.set(name, found);
           book.set(found.id, found);
         } catch (error) {
+          unknown++;
+          if (server !== undefined && !indexes.has(server)) await definition(server, bare).catch(() => {});
           book.set(name, { problem: oneLine(inOneLine(error), 300) });
         }
       }
@@ -79,10 +92,12 @@ export async function planTasks(
   before: readonly Task[] = [],
 ): Promise<Plan> {
   const more = Array.isArray(given) ? given : undefined;
+  // Before any name is looked up: that takes longer than to count.
+  if (more) requireFewTasks(before.length + more.length, session.config.limits.tasks);
   await book.learn((more ?? []).flatMap((task) => isObject(task) && typeof task.tool === "string" ? [task.tool] : []));
-  const check = await argumentCheck();
   const isThere = new Set(before.map(({ id }) => id));
   const full = more?.map((task) => withFullName(task, book));
+  const wrong = await wrongArguments(full ?? [], book);
   return plan(full ? [...before, ...full] : given, {
     maxTasks: session.config.limits.tasks,
     check(task) {
@@ -96,10 +111,31 @@ export async function planTasks(
       const verdict = judge(session.config.policy, found.id);
       if (verdict.kind === "deny") return [denied(found.id, verdict).message];
       const mistake = found.tool && misspelt(found.tool, task.arguments);
-      const problems = found.tool ? [...check(found.tool, task.arguments), ...mistake ? [mistake] : []] : [];
+      const problems = [...wrong.get(task.id) ?? [], ...mistake ? [mistake] : []];
       return problems.length > 0 ? [`${problems.join("; ")}. ${signatureNote(found.tool!)}`] : [];
     },
   });
+}
+
+/** All checks of one request together take no longer; what is left is for the servers to say. */
+const CHECKS_MS = 5_000;
+
+/** What is wrong with the arguments of tasks by the schemas of their tools, by the ids of the tasks. */
+async function wrongArguments(tasks: readonly unknown[], book: ToolBook): Promise<ReadonlyMap<string, string[]>> {
+  const wrong = new Map<string, string[]>();
+  const check = await argumentCheck();
+  const until = performance.now() + CHECKS_MS;
+  const breathe = createBreather();
+  for (const task of tasks) {
+    if (!isObject(task) || typeof task.id !== "string" || typeof task.tool !== "string") continue;
+    const { id, tool, arguments: given = {} } = task;
+    const found = book.find(tool);
+    if (!("tool" in found) || !isObject(given) || performance.now() > until) continue;
+    await breathe();
+    const problems = await check(found.tool!, given as JsonObject);
+    if (problems.length > 0) wrong.set(id, problems);
+  }
+  return wrong;
 }
 
 /** A task whose tool is named in full, so that it means the same tool tomorrow, with its arguments as they are meant. */

@@ -1,12 +1,17 @@
 import type { Address } from "../model/call.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { cut, nearest, oneLine } from "../model/text.ts";
-import { OWN_SERVER, splitToolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { OWN_SERVER, splitToolId, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import type { Session } from "./session.ts";
 
 /** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */
-export async function resolveTool(session: Session, asked: string): Promise<Address> {
-  return resolveKnown(session, asked) ?? await resolveUnknown(session, asked);
+export async function resolveTool(session: Session, asked: string, options: Resolving = {}): Promise<Address> {
+  return resolveKnown(session, asked) ?? await resolveUnknown(session, asked, options);
+}
+
+interface Resolving {
+  /** False where the error about an unknown tool names no tools that come near: finding them takes time. */
+  readonly isHinted?: boolean;
 }
 
 /** The usual case: the id of a tool that is in memory. */
@@ -18,9 +23,13 @@ function resolveKnown(session: Session, asked: string): Address | undefined {
   return session.inMemory(server, name) ? { server, name } : undefined;
 }
 
-async function resolveUnknown(session: Session, asked: string): Promise<Address> {
+async function resolveUnknown(
+  session: Session,
+  asked: string,
+  { isHinted = true }: Resolving,
+): Promise<Address> {
   const { server, name } = splitToolId(asked);
-  if (server === undefined) return await resolveBareName(session, name);
+  if (server === undefined) return await resolveBareName(session, name, isHinted);
   if (server === OWN_SERVER) return { server, name };
   if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.templates.find(name)).name };
   const live = session.server(server);
@@ -31,15 +40,15 @@ async function resolveUnknown(session: Session, asked: string): Promise<Address>
   if (tools.some((tool) => tool.name === name)) return { server, name };
   const unusable = dropped.find((note) => note.tool === name);
   if (unusable) throw new AgentCardsError("TOOL_UNKNOWN", `${asked} cannot be used: ${unusable.why}`);
-  throw unknownTool(asked, tools.map((tool) => tool.id));
+  throw unknownTool(asked, isHinted ? tools : []);
 }
 
 /** A bare name means a tool only where every server's list is known and one of them has it; nothing is guessed. */
-async function resolveBareName(session: Session, name: string): Promise<Address> {
+async function resolveBareName(session: Session, name: string, isHinted: boolean): Promise<Address> {
   const enabled = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
   const known = await Promise.all(enabled.map((config) => session.known(config.name)));
-  const ids = known.flatMap((catalogue) => catalogue?.tools ?? []).map(({ id }) => id);
-  const matches = ids.filter((id) => splitToolId(id).name === name);
+  const tools = known.flatMap((catalogue) => catalogue?.tools ?? []);
+  const matches = tools.filter((tool) => tool.name === name).map(({ id }) => id);
   const unread = enabled.filter((_, i) => !known[i]).map((config) => config.name);
   if (matches.length === 1 && unread.length === 0) return splitToolId(matches[0]!) as Address;
   if (matches.length > 1) {
@@ -47,7 +56,7 @@ async function resolveBareName(session: Session, name: string): Promise<Address>
       hint: "Call it by one of these ids.",
     });
   }
-  if (unread.length === 0) throw unknownTool(name, ids);
+  if (unread.length === 0) throw unknownTool(name, isHinted ? tools : []);
   const servers = cut(unread.join(", "), 200);
   const text = `"${oneLine(name, 200)}" may be a tool of several servers: those of ${servers} are not known yet`;
   throw new AgentCardsError("TOOL_AMBIGUOUS", text, {
@@ -55,9 +64,9 @@ async function resolveBareName(session: Session, name: string): Promise<Address>
   });
 }
 
-function unknownTool(asked: string, ids: readonly string[]): AgentCardsError {
+function unknownTool(asked: string, tools: readonly Tool[]): AgentCardsError {
   const { name } = splitToolId(asked);
-  const byName = new Map(ids.map((id) => [splitToolId(id).name, id]));
+  const byName = new Map(tools.map((tool) => [tool.name, tool.id]));
   const near = nearest(name, byName.keys()).map((match) => byName.get(match)!);
   return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
     hint: near.length ? `Nearest: ${near.join(", ")}.` : "Search to find what there is.",

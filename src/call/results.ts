@@ -3,34 +3,64 @@ import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { follow } from "../model/json.ts";
 import { cut } from "../model/text.ts";
+import { within } from "../model/time.ts";
+import { replaceFile } from "../platform/files.ts";
 import { shape } from "./answer.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
+  /** Whether a stored value survives a power cut. */
+  readonly isSynced: boolean;
   /** Puts a value aside; what belongs to a run stays as long as the run is not over, and for its age where it failed. */
   write(stored: { handle: string; tool: string; json: string; run?: string }): Promise<void>;
   /** Says that a stored value belongs to a run. */
   keepFor(run: string, handle: string): Promise<void>;
   /** Registers a file that was written into the directory under its handle. */
   register(stored: { handle: string; tool: string; bytes: number }): void;
+  /** The tool that a stored value is of; empty where that is not known, undefined where there is no such value. */
+  toolOf(handle: string): Promise<string | undefined>;
   /** The stored value, or what `load` makes of its file. */
   read(handle: string, load?: (path: string) => Promise<unknown>): Promise<unknown>;
 }
 
+const MOST_REMEMBERED = 10_000;
 const HANDLE = /^r_[0-9a-f]{16}$/;
+/** A stored value, or the draft of one. */
+const OURS = /^r_[0-9a-f]{16}(?:\..*tmp)?$/;
 
 export function newHandle(): string {
   return `r_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
+}
+
+/** An answer that is not stored by then goes to the caller without a handle. */
+const STORED_WITHIN_MS = 5_000;
+
+export interface StoredFile {
+  readonly directory: string;
+  readonly handle: string;
+  readonly isSynced: boolean;
+}
+
+/** Writes a value under its handle. A disk that hangs must not keep back the answer of a call. */
+export async function writeStored({ directory, handle, isSynced }: StoredFile, json: string): Promise<void> {
+  const writing = replaceFile(`${directory}/${handle}`, json, { mode: 0o600, isSynced });
+  await within(writing, STORED_WITHIN_MS, `the disk did not take it within ${STORED_WITHIN_MS / 1_000} s`);
 }
 
 export interface ResultStoreOptions {
   readonly directory: string;
   readonly database: Promise<Database | undefined>;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
+  readonly isSynced: boolean;
 }
 
-export function createResultStore({ directory, database, limits }: ResultStoreOptions): ResultStore {
+const LEFT_OVER_EVERY_MS = 3_600_000;
+
+export function createResultStore(options: ResultStoreOptions): ResultStore {
+  const { directory, database, limits, isSynced } = options;
+  let lookedAt = -Infinity;
+
   /** Drops what is too old and, oldest first, what is over the quota. */
   async function sweep(db: Database): Promise<void> {
     const gone = await db.query<{ handle: string }>(
@@ -46,6 +76,25 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
       [limits.results_bytes],
     );
     for (const { handle } of gone) await Deno.remove(`${directory}/${handle}`).catch(() => {});
+    if (performance.now() - lookedAt < LEFT_OVER_EVERY_MS) return;
+    lookedAt = performance.now();
+    await removeLeftOver(db).catch(() => {});
+  }
+
+  /** Files without a row: the database could not be written, was another one, or the writer was killed. */
+  async function removeLeftOver(db: Database): Promise<void> {
+    const oldest = Date.now() - limits.results_age;
+    const old: string[] = [];
+    for await (const { name } of Deno.readDir(directory)) {
+      const info = OURS.test(name) ? await Deno.lstat(`${directory}/${name}`).catch(() => undefined) : undefined;
+      if ((info?.mtime?.getTime() ?? Infinity) < oldest) old.push(name);
+    }
+    if (old.length === 0) return;
+    const rows = await db.query<{ handle: string }>("select handle from result_handle");
+    const known = new Set(rows.map(({ handle }) => handle));
+    for (const name of old.filter((name) => !known.has(name))) {
+      await Deno.remove(`${directory}/${name}`).catch(() => {});
+    }
   }
 
   async function note({ handle, tool, bytes, run }: Noted): Promise<void> {
@@ -55,25 +104,48 @@ export function createResultStore({ directory, database, limits }: ResultStoreOp
       `insert into result_handle (handle, tool, bytes, expires_at, run)
        values ($1, $2, $3, now() + $4 * interval '1 ms', $5)
        on conflict (handle) do update set run = coalesce(excluded.run, result_handle.run),
-         bytes = greatest(excluded.bytes, result_handle.bytes)`,
+         bytes = greatest(excluded.bytes, result_handle.bytes),
+         tool = case when result_handle.tool = '' then excluded.tool else result_handle.tool end`,
       [handle, tool, bytes, limits.results_age, run ?? null],
     );
     await sweep(db);
   }
 
-  /** Nobody waits for it. Without its row, a file only lives until the folder is cleaned. */
-  const register = (noted: Noted) => void note(noted).catch(() => {});
+  /** The tools of the newest handles, whose rows may not be written yet. */
+  const tools = new Map<string, string>();
+  const remember = (handle: string, tool: string) => {
+    if (tool === "") return;
+    tools.set(handle, tool);
+    if (tools.size > MOST_REMEMBERED) tools.delete(tools.keys().next().value!);
+  };
+
+  /** Nobody waits for it. A file without a row is removed once it is old enough. */
+  const register = (noted: Noted) => {
+    remember(noted.handle, noted.tool);
+    note(noted).catch(() => {});
+  };
 
   return {
     directory,
+    isSynced,
     register,
     async write({ handle, tool, json, run }) {
-      await Deno.writeTextFile(`${directory}/${handle}`, json, { mode: 0o600 });
+      await writeStored({ directory, handle, isSynced }, json);
       const noted = { handle, tool, bytes: json.length };
+      remember(handle, tool);
       if (run === undefined) register(noted);
       else await note({ ...noted, run });
     },
     keepFor: async (run, handle) => await note({ handle, tool: "", bytes: 0, run }),
+    async toolOf(handle) {
+      const known = tools.get(handle);
+      if (known !== undefined || !HANDLE.test(handle)) return known;
+      const find = async () =>
+        await (await database)?.query<{ tool: string }>("select tool from result_handle where handle = $1", [handle]);
+      const [row] = await find().catch(() => undefined) ?? [];
+      if (row) return row.tool;
+      return await Deno.stat(`${directory}/${handle}`).then(() => "", () => undefined);
+    },
     async read(handle, load = parseFile) {
       const gone = () =>
         new AgentCardsError("RESULT_GONE", `There is no stored result "${cut(handle, 40)}"`, {

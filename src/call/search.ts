@@ -6,6 +6,8 @@ import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
 import { judge } from "../policy/rules.ts";
 import { splitWords } from "../model/words.ts";
 import type { Hit, Ranking } from "../vector/search_port.ts";
+import { withoutVariableNote } from "./code_names.ts";
+import { namesakesOf, usedFirst } from "./namesakes.ts";
 import type { Session } from "./session.ts";
 
 export interface SearchOptions {
@@ -18,6 +20,8 @@ export interface Found {
   readonly tools: readonly Hit[];
   /** When none fits well: what came nearest, the best first. */
   readonly weak: readonly Hit[];
+  /** Tools of other servers with the same name that are not among them, by the id of the tool that is. */
+  readonly also?: ReadonlyMap<string, readonly string[]>;
   /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
   readonly notes: readonly string[];
 }
@@ -33,23 +37,33 @@ export async function findTools(session: Session, { query, limit, server }: Sear
     tools,
     (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
   );
+  const named = serversNamed(session, query);
   const ranking = withNamedServers(
     await session.shared.search.search(allowed, query, limit),
     await Promise.all(
-      serversNamed(session, query).map((name) =>
+      named.map((name) =>
         session.shared.search.search(allowed.filter((tool) => tool.server === name), query, OF_A_NAMED_SERVER)
       ),
     ),
     limit,
   );
+  const [hits, weak] = [ranking.hits, ranking.weak].map((some) =>
+    // Whoever names a server means it.
+    named.length > 0 ? some : usedFirst(some, session.shared.wasUsed)
+  ) as [
+    readonly Hit[],
+    readonly Hit[],
+  ];
   return {
-    tools: ranking.hits,
-    weak: ranking.weak,
+    tools: hits,
+    weak,
+    also: namesakesOf([...hits, ...weak], allowed),
     notes: [
       ...ranking.note ? [ranking.note] : [],
       ...notes,
       ...withheldNote(session, withheld),
       ...session.loaded.notes.map((note) => `(${note})`),
+      ...withoutVariableNote(session),
     ],
   };
 }

@@ -1,6 +1,7 @@
 import type { LoadedConfig } from "../config/load.ts";
 import type { Home } from "../config/home.ts";
 import type { Config, ServerConfig } from "../config/schema.ts";
+import type { Secret } from "../config/secret_values.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import type { Server } from "../mcp/server.ts";
 import type { ServerEvent } from "../mcp/upstream.ts";
@@ -11,7 +12,7 @@ import type { Redactor } from "../telemetry/redact.ts";
 import type { ToolSearch } from "../vector/search_port.ts";
 import type { CatalogueStore } from "./catalogue.ts";
 import type { OpenApprovals } from "./human/open_approvals.ts";
-import type { HiddenValue, HowToHide, LargeFrames } from "./large/port.ts";
+import type { HowToHide, LargeFrames } from "./large/port.ts";
 import type { CallRecord, Observer } from "./observer.ts";
 import type { ResultStore } from "./results.ts";
 
@@ -46,6 +47,8 @@ export interface Shared {
   readonly approvals: OpenApprovals;
   /** Files a call that has ended. */
   record(call: CallRecord): void;
+  /** Whether a tool is known to have been called with success before. */
+  wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
   watch(session: Session): Observer;
   /** Workflows that were saved, as tools. */
@@ -58,13 +61,15 @@ export interface Shared {
 export interface Privacy {
   /** `known`: values that are personal wherever they stand, by what they are, with their tokens. */
   hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
+  /** The same for what may be long: that is searched in a Worker. */
+  hideLong<T>(value: T, server: string, known?: ReadonlyMap<string, string>): Promise<T>;
   /** What a server may have back; `onRestored` is told what it gets. */
   restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
   /** An error whose words an agent may read. */
   error(error: unknown, server: string): unknown;
-  /** What somebody else needs to hide the same way, and where what was hidden goes. */
-  readonly elsewhere: HowToHide;
-  keep(server: string, hidden: readonly HiddenValue[]): void;
+  /** What somebody else needs to hide a server's values the same way, and where the hidden values go, as JSON texts. */
+  elsewhere(server: string): HowToHide;
+  keep(server: string, hidden: readonly string[]): void;
 }
 
 /** A server that several sessions use, with the calls that wait for it and the listeners to its events. */
@@ -83,6 +88,8 @@ export interface Session extends AsyncDisposable {
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly privacy: Privacy | undefined;
+  /** The secrets of its configuration and of `secrets.env`. */
+  readonly secrets: readonly Secret[];
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
   startTimeoutMs: number;
   /** Set by whoever speaks to a client; servers are started with what it can answer. */
@@ -114,6 +121,8 @@ export interface Session extends AsyncDisposable {
 export interface SessionContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Asks the client for variables that the configuration names; absent where `env` is the whole environment. */
+  readonly variables?: ((names: readonly string[]) => Promise<Readonly<Record<string, string>>>) | undefined;
   readonly connection?: string | undefined;
   /** False where the folder is that of a process for many clients. */
   readonly hasFolder?: boolean;

@@ -6,6 +6,7 @@ import { ask } from "./ask.ts";
 import { questionTaker } from "./prompts/question.ts";
 import { exitCodeOf } from "./runs/answer.ts";
 import type { Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 /** `agentcards call TOOL [JSON]` */
 export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {
@@ -26,7 +27,7 @@ export async function call(tool: string, given: string | undefined, context: Cal
     },
   });
   const failed = result.isError === true;
-  if (context.json) terminal.out(JSON.stringify(result) + "\n");
+  if (context.json) terminal.out(jsonLine(result));
   else {
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
     (failed ? terminal.err : terminal.out)(sanitise(text) + "\n");

@@ -3,6 +3,7 @@ import { oneLine } from "../model/text.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface GraphCommand {
   readonly dot?: boolean;
@@ -19,7 +20,7 @@ export async function graph(
     method: "graph",
     params: { ...tool && { tool }, ...to && { to }, ...options.dot && { dot: true } },
   });
-  terminal.out(options.json ? JSON.stringify(report) + "\n" : options.dot ? report.dot! : render(report, terminal));
+  terminal.out(options.json ? jsonLine(report) : options.dot ? report.dot! : render(report, terminal));
   return report.path === null ? 1 : 0;
 }
 

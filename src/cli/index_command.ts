@@ -5,6 +5,7 @@ import { ask } from "./ask.ts";
 import { startProgress } from "./screen/progress.ts";
 import { table } from "./screen/table.ts";
 import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface IndexCommand {
   readonly json?: boolean;
@@ -16,7 +17,7 @@ export async function index(servers: readonly string[], options: IndexCommand, t
   const learnt = await learnTools(terminal.isTerminal).catch((error) => ({ problem: messageOf(error) }));
   const failed = reports.some(({ ok }) => !ok) || "problem" in learnt;
   if (options.json) {
-    terminal.out(JSON.stringify({ ok: !failed, servers: reports, ...learnt }) + "\n");
+    terminal.out(jsonLine({ ok: !failed, servers: reports, ...learnt }));
     return failed ? 1 : 0;
   }
   const paint = painter(terminal.color);

@@ -269,6 +269,13 @@ function createProgram(done: (code: number) => void): Command {
       done(await acceptDatabase(terminal));
     });
 
+  program.command("sandbox").description("where code runs")
+    .command("accept").description("let code run at the level of now, though it was stronger before")
+    .action(async () => {
+      const { acceptSandbox } = await load<typeof import("./sandbox.ts")>("./sandbox.ts");
+      done(await acceptSandbox(terminal));
+    });
+
   const engine = program.command("engine").description("the process behind every serve");
   engine.command("stop").description("stop it; the next command starts a new one")
     .option("--force", "kill it at once")

@@ -3,6 +3,7 @@ import type { Found } from "../call/search.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface SearchCommand {
   readonly limit: number;
@@ -19,7 +20,7 @@ export async function search(query: string, options: SearchCommand, terminal: Te
   if (options.json) {
     const told = (some: typeof hits) =>
       some.map(({ tool, score }) => ({ tool: tool.id, score, description: tool.description }));
-    terminal.out(JSON.stringify({ tools: told(found.tools), weak: told(found.weak), notes: found.notes }) + "\n");
+    terminal.out(jsonLine({ tools: told(found.tools), weak: told(found.weak), notes: found.notes }));
     return 0;
   }
   const paint = painter(terminal.color);

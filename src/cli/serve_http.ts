@@ -8,9 +8,11 @@ import type { Gateway } from "../control/gateway.ts";
 import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
 import { serveHttp } from "../serve/http/server.ts";
 import type { ConnectEngine } from "../serve/http/wire.ts";
+import { replaceFile } from "../platform/files.ts";
 import { ownProgram } from "../platform/own_program.ts";
 import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface ServeHttpOptions {
   readonly port: number;
@@ -43,7 +45,7 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
     onError: (what) => terminal.err(`${what}\n`),
   });
   if (options.json) {
-    terminal.out(JSON.stringify({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }) + "\n");
+    terminal.out(jsonLine({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }));
   } else terminal.err(welcome(endpoint.url, home));
   await stopping.promise;
   await endpoint.close();
@@ -68,7 +70,7 @@ async function readToken(home: Home): Promise<string> {
   const kept = await Deno.readTextFile(home.httpToken).catch(() => "");
   if (/^\S{32,}$/.test(kept.trim())) return kept.trim();
   const token = crypto.getRandomValues(new Uint8Array(32)).toHex();
-  await Deno.writeTextFile(home.httpToken, `${token}\n`, { mode: 0o600 });
+  await replaceFile(home.httpToken, `${token}\n`, { mode: 0o600 });
   return token;
 }
 

@@ -6,6 +6,7 @@ import { ago } from "./screen/relative_time.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 export interface StatusCommand {
   readonly verbose?: boolean;
@@ -19,7 +20,7 @@ export async function status(options: StatusCommand, terminal: Terminal): Promis
   const exposed = await readableByOthers([home.dir, home.secrets]);
   const problems = findProblems(report, exposed);
   if (options.json) {
-    terminal.out(JSON.stringify({ ok: problems.length === 0, home: home.dir, ...report, problems }) + "\n");
+    terminal.out(jsonLine({ ok: problems.length === 0, home: home.dir, ...report, problems }));
   } else terminal.out(render(report, { options, terminal, problems, home: home.dir }));
   return problems.length === 0 ? 0 : 1;
 }
@@ -34,6 +35,9 @@ function findProblems(report: EngineReport, exposed: readonly string[]): string[
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
     ...exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...report.sandbox.problem
+      ? [`${report.sandbox.problem}: no code runs; \`agentcards sandbox accept\` lets it run at this level`]
+      : [],
     ...report.sandbox.level < report.minimum_level
       ? [`sandbox.minimum_level is ${report.minimum_level}, this machine offers ${report.sandbox.level}`]
       : [],
@@ -65,7 +69,8 @@ function render(report: EngineReport, view: View): string {
         calls.p95_ms === null ? "" : `, p95 ${duration(calls.p95_ms)}`
       }`,
     ],
-    ["sandbox", `level ${report.sandbox.level} (${report.sandbox.why})`],
+    ["sandbox", sandboxText(report.sandbox)],
+    ["secrets", secretsText(report.secrets)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
@@ -78,11 +83,30 @@ function render(report: EngineReport, view: View): string {
     ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
-  const notes = [...report.notes, ...details].map((note) => `${note}\n`).join("");
+  const floods = report.servers.flatMap(floodNote);
+  const notes = [...report.notes, ...secretNotes(report.secrets), ...floods, ...details].map((note) => `${note}\n`)
+    .join("");
   const trouble = view.problems.length
     ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function secretsText({ names }: EngineReport["secrets"]): string {
+  return names.length === 0 ? "none are configured" : names.map(({ name }) => name).join(", ");
+}
+
+function secretNotes({ too_short, in_arguments }: EngineReport["secrets"]): string[] {
+  const list = (names: typeof too_short) =>
+    names.map(({ name, places }) => `${name} (${places.join(", ")})`).join(", ");
+  return [
+    ...too_short.length ? [`Too short to be taken out of results and logs: ${list(too_short)}`] : [],
+    ...in_arguments.length
+      ? [
+        `Other users of this machine can read the arguments of programs, and so ${list(in_arguments)}; use env instead`,
+      ]
+      : [],
+  ];
 }
 
 function folderText({ path, trusted_by }: NonNullable<EngineReport["folder"]>): string {
@@ -90,6 +114,10 @@ function folderText({ path, trusted_by }: NonNullable<EngineReport["folder"]>): 
     return `${path} is not trusted: no server is started in it; \`agentcards trust\` changes that`;
   }
   return `${path}, trusted by ${trusted_by === "claude-code" ? "Claude Code's record" : "`agentcards trust`"}`;
+}
+
+function sandboxText({ level, why, stronger }: EngineReport["sandbox"]): string {
+  return `level ${level} (${why})${stronger ? `; for a stronger one, ${stronger}` : ""}`;
 }
 
 function runsText({ running, paused, approvals }: EngineReport["runs"]): string {
@@ -148,6 +176,13 @@ function notesOf({ name, cwd, dropped, repaired }: ServerReport): string[] {
     ...dropped.map(({ tool, why }) => `${name}:${tool} was left out: ${oneLine(why, 160)}`),
     ...repaired.map(({ tool, why }) => `${name}:${tool} was mended: ${oneLine(why, 160)}`),
   ];
+}
+
+/** How much of a server's output was left out. */
+function floodNote({ name, flood }: ServerReport): string[] {
+  if (!flood) return [];
+  const counts = Object.entries(flood).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`);
+  return [`${name} sent more than it may; left out: ${counts.join(", ")}`];
 }
 
 function plansText({ outcomes, right, speculate_at }: EngineReport["suggestions"]): string {

@@ -3,6 +3,7 @@ import type { Tool } from "../model/tool.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";
+import { jsonLine } from "./json_out.ts";
 
 /** `agentcards tools [SERVER]` */
 export async function tools(
@@ -15,7 +16,7 @@ export async function tools(
     params: server ? { server } : {},
   });
   if (options.json) {
-    terminal.out(JSON.stringify({ tools, notes }) + "\n");
+    terminal.out(jsonLine({ tools, notes }));
     return 0;
   }
   const paint = painter(terminal.color);

@@ -1,11 +1,10 @@
-import { identifier } from "../model/declaration.ts";
 import { messageOf } from "../model/errors.ts";
 import { nearest } from "../model/text.ts";
 import { within } from "../model/time.ts";
 import type { CageOutcome } from "../sandbox/cage.ts";
 import type { TypeChecker, TypeProblem } from "../sandbox/typecheck.ts";
 import { log } from "../telemetry/log.ts";
-import { GIVEN } from "./run_code.ts";
+import { serverVariables, withoutVariableNote } from "../call/code_names.ts";
 import { typesFor } from "./tool_types.ts";
 import type { Session } from "../call/session.ts";
 
@@ -43,20 +42,17 @@ export function explained(error: CodeError, session: Session): CodeError & { rea
   }
   const unknown = /^ReferenceError: (\S+) is not defined/.exec(error.message)?.[1];
   if (unknown === undefined) return error;
-  const variables = serversOf(session);
+  const variables = [...serverVariables(session).servers.keys()];
   // Spelt otherwise before spelt wrongly: secondkit is second_kit, not kit.
   const plain = (name: string) => name.replaceAll("_", "").toLowerCase();
   const near = variables.find((name) => plain(name) === plain(unknown)) ?? nearest(unknown, variables, 1)[0];
   const more = variables.length > SHOWN_SERVERS ? ` and ${variables.length - SHOWN_SERVERS} more` : "";
   const hint = `${near ? `Did you mean ${near}? ` : ""}Servers are the variables ${
     variables.slice(0, SHOWN_SERVERS).join(", ")
-  }${more}; also tools["server:tool"](args), context, deps, results.get(handle).`;
+  }${more}; also tools["server:tool"](args), context, deps, results.get(handle).${
+    withoutVariableNote(session).map((note) => ` ${note}`).join("")
+  }`;
   return { ...error, hint };
-}
-
-function serversOf(session: Session): string[] {
-  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => identifier(config.name))
-    .filter((variable) => !GIVEN.has(variable));
 }
 
 const CHECKED = new Set(["RuntimeError", "ToolError"]);
@@ -78,7 +74,7 @@ export async function typeProblems(
   if (!CHECKED.has(type)) return [];
   try {
     // Who waits no longer leaves the compiler to come up for the next one.
-    const check = async () => await (await checker()).check(await typesFor(session, code), signal);
+    const check = async () => await (await checker()).check(await typesFor(session, code), signal, session);
     return (await within(check(), CHECK_MS, "the type check took too long")).slice(0, SHOWN_PROBLEMS);
   } catch (error) {
     log("debug", "type_check_failed", { reason: messageOf(error) });

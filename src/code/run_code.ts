@@ -1,8 +1,10 @@
 import { codeValueOf, valueOf } from "../call/answer.ts";
 import { toolCall } from "../call/call_tool.ts";
+import { serverVariables } from "../call/code_names.ts";
 import { resolveTool } from "../call/resolve.ts";
 import { stepsOf } from "../call/results.ts";
 import type { Session } from "../call/session.ts";
+import { requireReadable } from "../call/stored_access.ts";
 import {
   type Caller,
   type CallResult,
@@ -12,7 +14,6 @@ import {
   type LargeResult,
   type ToolResult,
 } from "../model/call.ts";
-import { identifier } from "../model/declaration.ts";
 import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { progressText } from "../model/progress.ts";
@@ -36,18 +37,6 @@ export interface CodeOptions {
   call(asked: string, args: JsonObject, how: CageCall): Promise<unknown>;
 }
 
-/** Variables that code has anyway; a server of such a name is reached as tools["name:tool"]. */
-export const GIVEN: ReadonlySet<string> = new Set([
-  "context",
-  "deps",
-  "tools",
-  "results",
-  "ToolError",
-  "console",
-  "Deno",
-  "undefined",
-]);
-
 /** Runs code in a cage, with every tool of the session inside. */
 export async function runCode(
   sandbox: Sandbox,
@@ -55,10 +44,7 @@ export async function runCode(
   { code, context, deps }: CodeRequest,
   { signal, limits, call }: CodeOptions,
 ): Promise<CageOutcome> {
-  const servers = Object.fromEntries(
-    session.status().filter(({ config }) => !config.disabled).map(({ config: { name } }) => [identifier(name), name])
-      .filter(([variable]) => !GIVEN.has(variable!)),
-  );
+  const servers = Object.fromEntries(serverVariables(session).servers);
   const { privacy } = session;
   const tools: CageTools = {
     async call(asked, args, how) {
@@ -75,7 +61,7 @@ export async function runCode(
   const outcome = await sandbox.run({ code, context, deps, servers }, tools, { signal, minimumLevel, limits });
   // Code can put together what was not one piece when it came in.
   return privacy
-    ? { ...outcome, ...privacy.hide({ result: outcome.result, logs: outcome.logs }, "agentcards") }
+    ? { ...outcome, ...await privacy.hideLong({ result: outcome.result, logs: outcome.logs }, "agentcards") }
     : outcome;
 }
 
@@ -191,6 +177,7 @@ async function readResult(session: Session, handle: string, path: unknown): Prom
     : Array.isArray(path)
     ? path.filter((step) => typeof step === "string" || typeof step === "number")
     : [];
+  await requireReadable(session, handle);
   return await readStored(session, handle, steps);
 }
 
@@ -204,5 +191,5 @@ export async function readStored(
   const places = [{ steps, named: `results.get("${oneLine(handle, 40)}")` }];
   const list = await results.read(handle, (path) => large.readPart(path, { places })) as string;
   if (!session.privacy) return new JsonText(list.slice(1, -1));
-  return session.privacy.hide(JSON.parse(list)[0] as Json, "agentcards");
+  return await session.privacy.hideLong(JSON.parse(list)[0] as Json, "agentcards");
 }

@@ -1,13 +1,13 @@
 import type { Reaper } from "../mcp/reaper.ts";
-import { availableLevel } from "../sandbox/level.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { TypeChecker } from "../sandbox/typecheck.ts";
 import { type CodeCache, createCodeCache } from "./cache.ts";
+import { createSandboxLevel, type SandboxLevel } from "./sandbox_level.ts";
 
 /** Where the code of all sessions runs. What it needs is started when somebody first does. */
 export interface CodeRoom {
   /** How strong a cage this engine can build. */
-  level(): Promise<{ readonly level: number; readonly why: string }>;
+  readonly level: Pick<SandboxLevel, "report" | "accept">;
   sandbox(): Promise<Sandbox>;
   types(): Promise<TypeChecker>;
   readonly cache: CodeCache;
@@ -18,11 +18,12 @@ export interface CodeRoomOptions {
   reaper(): Reaper;
   /** Where what is compiled may be kept. */
   readonly cacheDirectory: string;
+  /** The file that records how strong the cages were. */
+  readonly levelFile: string;
 }
 
-export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): CodeRoom {
-  let looking: ReturnType<typeof availableLevel> | undefined;
-  const available = () => looking ??= availableLevel();
+export function createCodeRoom({ reaper, cacheDirectory, levelFile }: CodeRoomOptions): CodeRoom {
+  const level = createSandboxLevel(levelFile);
   let sandboxing: Promise<Sandbox> | undefined;
   let typing: Promise<TypeChecker> | undefined;
 
@@ -32,12 +33,12 @@ export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): Cod
     const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
       typeof import("../sandbox/sandbox.ts")
     >);
-    const { level, groups, setpriv } = await available();
+    const { level: strength, groups, setpriv } = await level.require();
     // One engine works in a home: what lies there was left by one that was killed.
     const folder = `${cacheDirectory}/cages`;
     await Deno.remove(folder, { recursive: true }).catch(() => {});
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-    return createSandbox({ level, groups, setpriv, folder, watch, forget });
+    return createSandbox({ level: strength, groups, setpriv, folder, watch, forget });
   }
 
   async function openTypes(): Promise<TypeChecker> {
@@ -45,15 +46,12 @@ export function createCodeRoom({ reaper, cacheDirectory }: CodeRoomOptions): Cod
     const { createTypeChecker } = await (import("../sandbox/typecheck.ts" as string) as Promise<
       typeof import("../sandbox/typecheck.ts")
     >);
-    const { setpriv } = await available();
+    const { setpriv } = await level.available();
     return createTypeChecker({ watch, forget, setpriv, cache: cacheDirectory });
   }
 
   return {
-    async level() {
-      const { level, why } = await available();
-      return { level, why };
-    },
+    level,
     // One that did not open is opened anew when somebody asks again.
     sandbox: () => sandboxing ??= openSandbox().catch((error) => (sandboxing = undefined, Promise.reject(error))),
     types: () => typing ??= openTypes().catch((error) => (typing = undefined, Promise.reject(error))),

@@ -1,7 +1,9 @@
-import { declarations, identifier, toolsDeclaration } from "../model/declaration.ts";
+import { declarations, declaredMethod, identifier, toolsDeclaration } from "../model/declaration.ts";
 import type { Tool } from "../model/tool.ts";
+import { createBreather } from "../model/keyed_mutex.ts";
+import { MAX_DECLARATIONS } from "../sandbox/limits.ts";
 import type { TypeCheckRequest } from "../sandbox/typecheck.ts";
-import { GIVEN } from "./run_code.ts";
+import { serverVariables } from "../call/code_names.ts";
 import { resolveTool } from "../call/resolve.ts";
 import { findTools, knownTools } from "../call/search.ts";
 import type { Session } from "../call/session.ts";
@@ -30,22 +32,35 @@ export async function typesFor(session: Session, code: string): Promise<TypeChec
   const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) =>
     name
   );
-  const byVariable = Map.groupBy(names, identifier);
+  const { servers: variables } = serverVariables(session);
   const [declared, others]: [Tool[], string[]] = [[], ["agentcards"]];
   await Promise.all(names.map(async (name) => {
     const variable = identifier(name);
-    // Where two servers look the same in code, nobody can tell which one is meant.
-    const isMeant = byVariable.get(variable)!.length === 1 && !GIVEN.has(variable) &&
-      (speaksOf(code, variable) || code.includes(`${name}:`));
+    const isMeant = variables.get(variable) === name && (speaksOf(code, variable) || code.includes(`${name}:`));
     const { tools } = isMeant ? await knownTools(session, name) : { tools: [] };
     if (tools.length > 0) declared.push(...tools);
     else others.push(name);
   }));
   return {
     code,
-    declarations: `${declarations(declared)}\n${toolsDeclaration(declared, others)}`,
-    names: [...new Set(others.map(identifier))].filter((name) => !GIVEN.has(name)),
+    declarations: `${await declaredInTurns(declared)}\n${toolsDeclaration(declared, others)}`,
+    names: [...variables].filter(([, name]) => others.includes(name)).map(([variable]) => variable),
   };
+}
+
+/** The declarations of tools; other sessions are served meanwhile. Above the most that is checked it stops. */
+async function declaredInTurns(tools: readonly Tool[]): Promise<string> {
+  const breathe = createBreather();
+  const methods = new Map<Tool, string>();
+  let size = 0;
+  for (const tool of tools) {
+    if (size > MAX_DECLARATIONS) break;
+    await breathe();
+    const text = declaredMethod(tool);
+    size += text.length;
+    methods.set(tool, text);
+  }
+  return declarations([...methods.keys()], (tool) => methods.get(tool)!);
 }
 
 /** The servers that code may mean to call. */

@@ -1,6 +1,7 @@
 import { AgentCardsError } from "../model/errors.ts";
 import { deepFreeze } from "../model/json.ts";
 import type { ServerConfig } from "./schema.ts";
+import { namedArguments, type NamedValue, NO_SECRET_RULES, type Secret, secretsIn } from "./secret_values.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -12,49 +13,60 @@ export function variablesIn(text: string): string[] {
 }
 
 /** The names of the variables that starting a server takes. */
-export function variablesOf({ command, args, env, cwd, url, headers }: ServerConfig): string[] {
+export function variablesOf(server: ServerConfig): string[] {
+  return [...new Set(textsOf(server).flatMap(variablesIn))];
+}
+
+/** The names of all variables that a server's definition mentions, those with a default included. */
+export function variablesNamedIn(server: ServerConfig): string[] {
+  return [...new Set(textsOf(server).flatMap((text) => [...text.matchAll(REFERENCE)].map((match) => match[1]!)))];
+}
+
+function textsOf({ command, args, env, cwd, url, headers }: ServerConfig): string[] {
   const texts = [command, cwd, url, ...args ?? [], ...Object.values(env ?? {}), ...Object.values(headers ?? {})];
-  return [...new Set(texts.flatMap((text) => text === undefined ? [] : variablesIn(text)))];
+  return texts.filter((text) => text !== undefined);
 }
 
 /** A server's definition with every `${VAR}` filled in. */
 export interface ResolvedServer extends ServerConfig {
-  /** The values that look like credentials by their names: what must never be shown. */
-  readonly secrets: readonly string[];
+  /** The credentials in its definition, which are never shown. */
+  readonly secrets: readonly Secret[];
   /** True where the session's variables say which folder its `cwd` is. */
   readonly hasVariableCwd?: boolean;
 }
 
 /** Fills in `${VAR}` and `${VAR:-default}`; variables without value and default are an error that names them all. */
-export function resolveServer(server: ServerConfig, variables: Variables): ResolvedServer {
+export function resolveServer(server: ServerConfig, variables: Variables, rules = NO_SECRET_RULES): ResolvedServer {
   const missing = new Set<string>();
-  const secrets = new Set<string>();
-  const fill = (text: string): string =>
+  const secrets: Secret[] = [];
+  const note = (part: string, values: readonly NamedValue[]) =>
+    secrets.push(...values.flatMap((value) => secretsIn(value, `servers.${server.name}.${part}`, rules)));
+  const filler = (part: string) => (text: string): string =>
     text.replace(REFERENCE, (_all, name: string, fallback?: string) => {
       const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-      if (value !== undefined && value !== "") {
-        if (SECRET_NAME.test(name)) secrets.add(value);
-        return value;
-      }
-      if (fallback === undefined) missing.add(name);
-      else if (fallback && SECRET_NAME.test(name)) secrets.add(fallback);
-      return fallback ?? "";
+      const filled = value !== undefined && value !== "" ? value : fallback;
+      if (filled === undefined) missing.add(name);
+      else note(part, [{ name, value: filled }]);
+      return filled ?? "";
     });
-  const fillAll = (record: Readonly<Record<string, string>> | undefined) =>
+  const fillAll = (record: Readonly<Record<string, string>> | undefined, fill: (text: string) => string) =>
     record && Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fill(value)]));
 
   const resolved = {
     ...server,
-    command: server.command && fill(server.command),
-    args: server.args?.map(fill),
-    env: fillAll(server.env),
-    cwd: server.cwd && fill(server.cwd),
-    url: server.url && fill(server.url),
-    headers: fillAll(server.headers),
+    command: server.command && filler("command")(server.command),
+    args: server.args?.map(filler("args")),
+    env: fillAll(server.env, filler("env")),
+    cwd: server.cwd && filler("cwd")(server.cwd),
+    url: server.url && filler("url")(server.url),
+    headers: fillAll(server.headers, filler("headers")),
   };
-  for (const [key, value] of [...Object.entries(resolved.env ?? {}), ...Object.entries(resolved.headers ?? {})]) {
-    if (value && SECRET_NAME.test(key)) secrets.add(value);
-  }
+  const named = (record: Readonly<Record<string, string>> | undefined) =>
+    Object.entries(record ?? {}).map(([name, value]) => ({ name, value }));
+  note("env", named(resolved.env));
+  note("headers", named(resolved.headers));
+  note("args", namedArguments(resolved.args ?? []));
+  if (resolved.url !== undefined) note("url", [{ name: "url", value: resolved.url }]);
   if (missing.size > 0) {
     const names = [...missing];
     throw new AgentCardsError("CONFIG_INVALID", `Cannot start server "${server.name}": ${names.join(", ")} not set`, {
@@ -66,11 +78,7 @@ export function resolveServer(server: ServerConfig, variables: Variables): Resol
   }
   return deepFreeze({
     ...resolved,
-    secrets: [...secrets],
+    secrets,
     ...server.cwd?.includes("${") && { hasVariableCwd: true },
   });
 }
-
-/** Names whose values are taken for credentials even when they are written out literally. */
-export const SECRET_NAME =
-  /token|secret|password|passwd|api[-_]?key|apikey|auth|credential|private[-_]?key|cookie|dsn/i;

@@ -25,6 +25,8 @@ export interface Home {
   readonly backups: string;
   /** Tells on an opening whether the database is the one of before. */
   readonly marker: string;
+  /** How strong the sandbox was, and which weaker level the user accepted. */
+  readonly sandbox: string;
   /** The tools of each server, for as long as the database cannot be read. */
   readonly catalogue: string;
 }
@@ -56,6 +58,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
     cache: `${dir}/cache`,
     backups: `${dir}/backups`,
     marker: `${dir}/database.marker`,
+    sandbox: `${dir}/sandbox.json`,
     catalogue: `${dir}/catalogue.json`,
   });
 }
@@ -80,7 +83,10 @@ export async function ensureHome(home: Home): Promise<void> {
 /** Unix socket paths are limited to 108 bytes on Linux and 104 on macOS. */
 const MAX_SOCKET_PATH = 100;
 
-/** The engine's socket: in the home, or under a hash of it in the runtime directory when that path is too long. */
+/**
+ * The engine's socket: in the home, or under a hash of it where that path is too long: in the runtime directory, else in a
+ * folder of the user's own. Never where others can write: somebody else could be there first.
+ */
 export async function socketPath(
   home: Home,
   env: Readonly<Record<string, string | undefined>> = Deno.env.toObject(),
@@ -89,8 +95,12 @@ export async function socketPath(
   const direct = `${home.dir}/engine.sock`;
   if (fits(direct)) return direct;
   const name = `agentcards-${(await sha256(home.dir)).slice(0, 16)}.sock`;
-  const runtime = env.XDG_RUNTIME_DIR && `${env.XDG_RUNTIME_DIR}/${name}`;
-  return runtime && fits(runtime) ? runtime : `/tmp/agentcards-${Deno.uid() ?? "user"}/${name}`;
+  const folders = [env.XDG_RUNTIME_DIR, env.HOME && `${env.HOME}/.agentcards-sockets`];
+  const path = folders.filter(Boolean).map((folder) => `${folder}/${name}`).find(fits);
+  if (path !== undefined) return path;
+  throw new AgentCardsError("HOME_UNUSABLE", `The path ${direct} is too long for a socket`, {
+    hint: "Set AGENTCARDS_HOME to a shorter path, or XDG_RUNTIME_DIR to a folder of your own.",
+  });
 }
 
 /** Makes the socket's folder private when it lies outside the home, and refuses one that belongs to somebody else. */
@@ -98,30 +108,62 @@ export async function ensureSocketFolder(path: string, home: Home): Promise<void
   const dir = folderOf(path);
   if (dir === home.dir) return;
   await Deno.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
-  if (isPrivate(dir) !== true) throw notPrivate("put the engine's socket into", dir);
+  const info = look(dir);
+  if (!info || !isOwnFolder(info, OTHERS)) throw notPrivate("put the engine's socket into", dir);
 }
 
-/** Refuses a socket outside the home in a folder that others can write to: what answers there may be anybody. */
-export function requirePrivateSocket(path: string, home: Home): void {
+/** Bits of a mode: anything for others, and writing for others. */
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+
+/** Refuses a home that belongs to another user, who would be told everything. */
+export function requireOwnHome(home: Home): void {
+  const info = look(home.dir);
+  if (info && Deno.build.os !== "windows" && info.uid !== Deno.uid()) {
+    throw new AgentCardsError("HOME_UNUSABLE", `Cannot use ${home.dir}: it belongs to another user`, {
+      hint: "Set AGENTCARDS_HOME to a folder of your own.",
+    });
+  }
+}
+
+/**
+ * Refuses a socket that another user can have made: a client tells its engine variables. A path without a socket passes,
+ * there is nobody to speak to.
+ */
+export function requireOwnSocket(path: string, home: Home): void {
+  if (Deno.build.os === "windows") return;
+  const socket = look(path);
+  if (!socket) return;
+  if (!socket.isSocket || socket.uid !== Deno.uid() || (socket.mode! & OTHERS) !== 0) {
+    throw notPrivate("use the engine's socket", path);
+  }
   const dir = folderOf(path);
-  if (dir !== home.dir && isPrivate(dir) === false) throw notPrivate("use the engine's socket in", dir);
+  const info = look(dir);
+  // Others may read the home until the engine has closed it to them, which is no harm to the socket.
+  if (!info || !isOwnFolder(info, dir === home.dir ? OTHERS_WRITE : OTHERS)) {
+    throw notPrivate("use the engine's socket in", dir);
+  }
 }
 
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
 
-/** Whether a folder is its owner's alone and the owner is this user; undefined where there is nothing. */
-function isPrivate(dir: string): boolean | undefined {
+function look(path: string): Deno.FileInfo | undefined {
   try {
-    const info = Deno.lstatSync(dir);
-    return info.isDirectory && info.uid === Deno.uid() && (info.mode! & 0o077) === 0;
+    return Deno.lstatSync(path);
   } catch {
     return undefined;
   }
 }
 
-function notPrivate(action: string, dir: string): AgentCardsError {
-  return new AgentCardsError("HOME_UNUSABLE", `Cannot ${action} ${dir}: it is not private to you`, {
-    hint: "Set AGENTCARDS_HOME to a shorter path.",
+/** Whether this is a folder of this user, no link, without these rights for others. */
+function isOwnFolder({ isDirectory, uid, mode }: Deno.FileInfo, forbidden: number): boolean {
+  return isDirectory && uid === Deno.uid() && (mode! & forbidden) === 0;
+}
+
+function notPrivate(action: string, path: string): AgentCardsError {
+  return new AgentCardsError("HOME_UNUSABLE", `Cannot ${action} ${path}: it is not private to you`, {
+    hint: `Look whose it is (ls -ld '${path}'); if it is yours, run: chmod go-rwx '${path}'. If not, set ` +
+      "AGENTCARDS_HOME to a short path of your own.",
   });
 }
 

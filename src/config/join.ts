@@ -46,6 +46,15 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
       hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
     });
   }
+  if (own.secrets?.not?.length) {
+    throw new AgentCardsError(
+      "CONFIG_INVALID",
+      `Cannot use ${project?.path}: secrets.not belongs into the global file`,
+      {
+        hint: "Remove it from the project's file.",
+      },
+    );
+  }
   const levels = [global, ...trusted].map(({ sandbox }) => sandbox?.minimum_level ?? 0);
   return {
     servers: all,
@@ -54,6 +63,10 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
     engine: { ...DEFAULTS.engine, ...defined(global.engine) },
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
     sandbox: { minimum_level: Math.max(...levels, ...untrusted.map(({ minimumLevel }) => minimumLevel)) },
+    secrets: {
+      not: global.secrets?.not ?? [],
+      also: [global, ...trusted].flatMap(({ secrets }) => secrets?.also ?? []),
+    },
     policy: joinPolicy({ global, trusted, untrusted }, { own, twins: twinsOf(all) }),
     limits,
   };

@@ -2,6 +2,7 @@ import { z } from "../../deps.ts";
 import { AgentCardsError } from "../model/errors.ts";
 import { nearest } from "../model/text.ts";
 import { SERVER_NAME } from "../model/tool.ts";
+import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";
 
@@ -108,6 +109,11 @@ export const fileSchema = z.strictObject({
     resources: z.boolean().optional(),
   }).optional(),
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
+  /** Which configured values are secrets, where the rule for them is wrong: names of variables, headers, options. */
+  secrets: z.strictObject({
+    not: z.array(z.string().min(1).max(200)).optional(),
+    also: z.array(z.string().min(1).max(200)).optional(),
+  }).optional(),
   policy: z.strictObject({
     /** Tools that may not be called at all. */
     deny: z.array(pattern).optional(),
@@ -145,9 +151,10 @@ export const fileSchema = z.strictObject({
     tasks: z.number().int().min(1).max(100_000).optional(),
     concurrency: z.number().int().min(1).max(10_000).optional(),
     server_concurrency: z.number().int().min(1).max(10_000).optional(),
-    /** How many runs that are over are remembered, and for how long. */
+    /** How many runs that are over are remembered, for how long, and how many bytes of them. */
     runs: z.number().int().min(1).max(1_000_000).optional(),
     runs_age: durationUpTo(CENTURY).optional(),
+    runs_bytes: z.number().int().min(1_048_576).optional(),
   }).optional(),
 });
 
@@ -179,6 +186,7 @@ export interface Config {
   readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
+  readonly secrets: SecretRules;
   readonly policy: Readonly<{
     deny: readonly string[];
     approve: readonly string[];
@@ -220,6 +228,7 @@ export interface Limits {
   readonly server_concurrency: number;
   readonly runs: number;
   readonly runs_age: number;
+  readonly runs_bytes: number;
 }
 
 export const DEFAULTS = {
@@ -228,6 +237,7 @@ export const DEFAULTS = {
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   expose: { tools: "meta", prefix: "server", resources: true },
   sandbox: { minimum_level: 0 },
+  secrets: NO_SECRET_RULES,
   policy: {
     deny: [],
     approve: [],
@@ -251,6 +261,7 @@ export const DEFAULTS = {
     server_concurrency: 16,
     runs: 1_000,
     runs_age: 30 * 86_400_000,
+    runs_bytes: 256 * 1024 * 1024,
   },
 } as const satisfies Omit<Config, "servers">;
 

@@ -4,6 +4,7 @@ import type { Home } from "../config/home.ts";
 import type { HomeDatabase } from "../db/home_database.ts";
 import type { DatabaseState } from "../db/supervisor.ts";
 import type { Learning } from "../suggest/learning.ts";
+import type { Redactor } from "../telemetry/redact.ts";
 import type { Suggestions } from "../suggest/suggestions.ts";
 import type { Templates } from "../workflow/templates.ts";
 import type { Workflows, WorkSession } from "../workflow/workflows.ts";
@@ -13,6 +14,7 @@ export interface Gateway extends AsyncDisposable {
   readonly home: Home;
   readonly sessions: ReadonlySet<Session>;
   readonly idleExitMs: number;
+  readonly redactor: Redactor;
   /** The database, once something has needed it. */
   database(): Promise<HomeDatabase>;
   /** How the database is just now, without waiting for it. */

@@ -7,6 +7,7 @@ import { isObject } from "../model/json.ts";
 import { tokens } from "../model/text.ts";
 import type { Catalogue } from "../model/tool.ts";
 import type { ServerStatus } from "../mcp/server.ts";
+import type { Dropped } from "../mcp/traffic.ts";
 import { effectOf } from "../policy/effects.ts";
 import { judge } from "../policy/rules.ts";
 import { toolResultOf, valueOf } from "../call/answer.ts";
@@ -14,7 +15,9 @@ import type { ControlContext, Method, Params } from "./context.ts";
 import { callTool } from "../call/call_tool.ts";
 import { VERSION } from "../platform/version.ts";
 import type { SearchStatus } from "../vector/search_port.ts";
+import { reportSecrets, type SecretsReport } from "../call/secret_report.ts";
 import { LEARNING_METHODS } from "./learning_methods.ts";
+import type { SandboxReport } from "../code/sandbox_level.ts";
 import { findTools, knownTools, toolsInMemory } from "../call/search.ts";
 import { WORKFLOW_METHODS } from "./workflow_methods.ts";
 import type { Session } from "../call/session.ts";
@@ -44,6 +47,8 @@ export interface ServerReport {
   readonly error: string | null;
   /** When that was, in milliseconds since 1970; null where it is so now. */
   readonly error_at: number | null;
+  /** How many frames were left out because it sent too many, in all sessions; null where none was. */
+  readonly flood: Dropped | null;
 }
 
 export interface EngineReport {
@@ -62,9 +67,10 @@ export interface EngineReport {
   readonly notes: readonly string[];
   /** The folder of whoever asks, and by whose word it is trusted. */
   readonly folder: { readonly path: string; readonly trusted_by: string | null } | null;
-  readonly sandbox: { readonly level: number; readonly why: string };
+  readonly sandbox: SandboxReport;
   readonly minimum_level: number;
   readonly pii: "off" | "tokenize";
+  readonly secrets: SecretsReport;
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
@@ -91,7 +97,7 @@ export interface IndexReport {
 
 /** What the command line can ask of the engine. */
 export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
-  ["status", (context) => status(context)],
+  ["status", async (context) => context.gateway.redactor.clean(await status(context))],
   ["search", async ({ session }, { query, limit, server }) => {
     const found = await findTools(await session, {
       query: text(query, "query"),
@@ -129,6 +135,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     const state = await (await gateway.database()).accept();
     return { problem: state.kind === "unusable" ? describe(state.problem) : null };
   }],
+  ["accept_sandbox", async ({ gateway }) => ({ level: await gateway.code.level.accept() })],
   ...WORKFLOW_METHODS,
   ...LEARNING_METHODS,
   ["stop", ({ stop }) => {
@@ -176,8 +183,9 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
     folder: failed || !open.loaded.folder
       ? null
       : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
-    sandbox: await gateway.code.level(),
+    sandbox: await gateway.code.level.report(),
     pii: failed ? "off" : open.config.policy.pii,
+    secrets: reportSecrets(failed ? [] : open.secrets),
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {
       ...open.shared.search.status(tools),
@@ -209,6 +217,7 @@ async function databaseProblem({ state, database }: HomeDatabase, journal: Journ
   const now = state();
   if (now.kind === "unusable") return describe(now.problem);
   if (now.kind === "opening") {
+    if (now.problem) return describe(now.problem);
     const seconds = Math.round((performance.now() - now.since) / 1_000);
     return seconds < LONG_OPENING_S ? null : `The database is being opened for ${seconds} s; workflows wait for it`;
   }
@@ -270,7 +279,15 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     start_ms: live?.startMs ?? known?.startMs ?? null,
     error: problem ?? failure?.reason ?? null,
     error_at: problem === undefined && failure ? failure.at : null,
+    flood: sumOf(states.flatMap(({ dropped }) => dropped ?? [])),
   };
+}
+
+function sumOf(counts: readonly Dropped[]): Dropped | null {
+  if (counts.length === 0) return null;
+  const sum = { ...counts[0]! };
+  for (const more of counts.slice(1)) for (const kind of Object.keys(sum) as (keyof Dropped)[]) sum[kind] += more[kind];
+  return sum;
 }
 
 /** Starts each server once, two at a time, reads its tools and stops it again. */

@@ -99,6 +99,7 @@ async function answer(
     send({ result: result ?? null });
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);
-    send({ error: { code, message, ...hint && { hint }, text: describe(error) } });
+    const told = { code, message, ...hint && { hint }, text: describe(error) };
+    send({ error: context.gateway.redactor.clean(told) });
   }
 }

@@ -49,7 +49,7 @@ export interface Journal {
   recover(): Promise<void>;
   /** The reason why the journal is not whole: a run without its rows, rows without their run, a row that is missing. */
   damage(): Promise<string | undefined>;
-  prune(keep: { readonly ageMs: number; readonly count: number }): Promise<number>;
+  prune(keep: { readonly ageMs: number; readonly count: number; readonly bytes: number }): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -287,17 +287,24 @@ export function createJournal(database: Promise<Database | undefined>, options: 
         [JSON.stringify(mine)],
       );
     },
-    async prune({ ageMs, count }) {
+    async prune({ ageMs, count, bytes }) {
+      // The sum by runs reads every row, so it is made only where the table may be too large.
       const gone = await (await ready()).query(
-        `with gone as (
+        `with sized as (
+           select run, sum(pg_column_size(payload)) as bytes from workflow_event
+           where pg_total_relation_size('workflow_event') > $3 group by run
+         ), summed as (
+           select id, sum(coalesce(bytes, 0)) over (order by created_at desc, id) as bytes
+           from workflow_run left join sized on sized.run = id
+         ), gone as (
            delete from workflow_run where status in ('completed', 'partial', 'failed', 'aborted') and (
              updated_at < now() - $1 * interval '1 ms' or id in (
                select id from workflow_run order by created_at desc offset $2
-             )) returning id
+             ) or id in (select id from summed where bytes > $3)) returning id
          ), rows as (delete from workflow_event where run in (select id from gone)),
          snapshots as (delete from workflow_snapshot where run in (select id from gone))
          select 1 from gone`,
-        [ageMs, count],
+        [ageMs, count, bytes],
       );
       return gone.length;
     },

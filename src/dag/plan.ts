@@ -22,11 +22,7 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   if (!Array.isArray(given) || given.length === 0) {
     throw new AgentCardsError("PLAN_INVALID", "tasks must be a list with at least one task");
   }
-  if (given.length > options.maxTasks) {
-    throw new AgentCardsError("PLAN_INVALID", `There are ${given.length} tasks; the most is ${options.maxTasks}`, {
-      hint: "Do part of it in another run, or raise limits.tasks.",
-    });
-  }
+  requireFewTasks(given.length, options.maxTasks);
   const problems: string[] = [];
   const read = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
   const ids = new Set(read.map(({ id }) => id));
@@ -40,6 +36,14 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   if (order.length < tasks.length) problems.push(circle(tasks, needs, order));
   if (problems.length > 0) throw invalid(problems);
   return deepFreeze(placed(tasks, needs, order));
+}
+
+/** Throws where there are more tasks than a run may have. */
+export function requireFewTasks(count: number, most: number): void {
+  if (count <= most) return;
+  throw new AgentCardsError("PLAN_INVALID", `There are ${count} tasks; the most is ${most}`, {
+    hint: "Do part of it in another run, or raise limits.tasks.",
+  });
 }
 
 /** The plan of tasks that were planned before: what was checked then is not checked again. */

@@ -122,9 +122,20 @@ export async function keptBackups(folder: string): Promise<KeptBackup[]> {
   return found.sort((a, b) => b.at - a.at);
 }
 
-/** Removes the oldest backups, and copies that a process left behind when it was killed. */
+/** The name of the folder for a database that a restore took the place of. They sort by time. */
+export function nameOfReplaced(at = new Date()): string {
+  return `data-${at.toISOString().replace(/[:.]/g, "-")}`;
+}
+
+const REPLACED = /^data-\d{4}-\d{2}-\d{2}T/;
+/** Each is as large as the database. */
+const REPLACED_KEPT = 2;
+
+/** Removes the oldest backups and replaced databases, and copies that a process left behind when it was killed. */
 export async function pruneBackups(folder: string, keep: number): Promise<void> {
   for (const { path } of (await keptBackups(folder)).slice(keep)) await rm(path, { force: true });
-  const left = (await readdir(folder).catch(() => [])).filter((name) => /\.(?:copy|tmp)$/.test(name));
-  for (const name of left) await rm(join(folder, name), { recursive: true, force: true });
+  const names = await readdir(folder).catch(() => []);
+  const replaced = names.filter((name) => REPLACED.test(name)).sort().slice(0, -REPLACED_KEPT);
+  const left = names.filter((name) => /\.(?:copy|tmp)$/.test(name));
+  for (const name of [...replaced, ...left]) await rm(join(folder, name), { recursive: true, force: true });
 }

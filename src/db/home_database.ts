@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../model/errors.ts";
 import { ownProgram } from "../platform/own_program.ts";
+import { systemProgram } from "../platform/system_program.ts";
 import { log } from "../telemetry/log.ts";
 import { copyDatabase, keptBackups, pruneBackups } from "./backup.ts";
 import type { Database } from "./database.ts";
@@ -125,7 +126,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
 /** Compresses and checks a copy in another process, so that nobody waits for it. */
 async function pack(copy: string, file: string): Promise<void> {
   const [command, ...args] = ownProgram();
-  const { success, stderr } = await new Deno.Command("nice", {
+  const { success, stderr } = await new Deno.Command(systemProgram("nice"), {
     args: [command!, ...args, "engine", "pack", copy, file],
     stdin: "null",
     stdout: "null",

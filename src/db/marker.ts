@@ -111,7 +111,7 @@ async function write(db: Database, path: string, { identity, marks }: Marker): P
   const mark = { position: await positionOf(db), at: Date.now() };
   const oldest = mark.at - MAY_BE_OLDER_MS;
   const recent = marks.filter(({ at }, i) => at >= oldest || (marks[i + 1]?.at ?? Infinity) >= oldest);
-  await writeChecked(path, { identity, marks: [...recent, mark] } satisfies Marker);
+  await writeChecked(path, JSON.stringify({ identity, marks: [...recent, mark] } satisfies Marker));
 }
 
 /** Keeps the marker up to date, at most once a second while rows are written. */

@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentCardsError } from "../model/errors.ts";
 import { renameSynced, syncPath, syncTree } from "../platform/files.ts";
-import { unpackBackup } from "./backup.ts";
+import { nameOfReplaced, unpackBackup } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";
 
@@ -39,7 +39,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<{ kept: 
     throw new AgentCardsError("DB_UNUSABLE", `${file} is not a usable backup`, { cause, hint: "Nothing was changed." });
   }
   await renameSynced(unpacked.data, ready);
-  const kept = join(backups, `data-${new Date().toISOString().replace(/[:.]/g, "-")}`);
+  const kept = join(backups, nameOfReplaced());
   await mkdir(backups, { recursive: true, mode: 0o700 });
   const had = await rename(dataDir, kept).then(() => true, () => false);
   if (had) await syncPath(backups);
@@ -49,9 +49,13 @@ export async function restoreDatabase(options: RestoreOptions): Promise<{ kept: 
 }
 
 async function bringResults(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o700 });
   for (const name of await readdir(from)) {
-    await cp(join(from, name), join(to, basename(name)), { force: false });
-    await syncPath(join(to, basename(name)));
+    // Beside first: a copy that was cut off must not be taken for the result.
+    const draft = join(to, `${name}.tmp`);
+    await cp(join(from, name), draft);
+    await syncPath(draft);
+    await rename(draft, join(to, name));
   }
   await syncPath(to);
 }

@@ -1,10 +1,12 @@
 import { AgentCardsError, describe, messageOf, toAgentCardsError } from "../model/errors.ts";
+import { within } from "../model/time.ts";
 import { log } from "../telemetry/log.ts";
 import type { Database } from "./database.ts";
 
 export type DatabaseState =
   | { readonly kind: "closed" | "open" }
-  | { readonly kind: "opening"; readonly since: number }
+  /** `problem`: the reason why a database that had been open is opened anew. */
+  | { readonly kind: "opening"; readonly since: number; readonly problem?: AgentCardsError }
   | { readonly kind: "unusable"; readonly problem: AgentCardsError };
 
 /** One database that is opened when it is first needed and opened anew after it broke down. */
@@ -31,6 +33,7 @@ export interface SupervisorOptions {
   readonly retryAfterMs?: readonly number[];
 }
 
+const REOPENED_WITHIN_MS = 1_000;
 /** A disk that is full or away comes back; each try costs half a second of a processor. */
 const RETRY_AFTER_MS = [2_000, 5_000, 10_000, 20_000, 30_000];
 
@@ -43,11 +46,16 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   let failures = 0;
   let wasOpen = false;
   let isClosed = false;
+  /** The reason why the database cannot be used until it is open again. */
+  let broken: AgentCardsError | undefined;
 
-  function ready(): Promise<Database | undefined> {
-    if (current) return Promise.resolve(database);
-    if (isClosed || state.kind === "unusable") return Promise.resolve(undefined);
-    return openOnce();
+  async function ready(): Promise<Database | undefined> {
+    if (current) return database;
+    if (isClosed || state.kind === "unusable") return undefined;
+    // One that broke down may take long to come back: whoever has waited for it once does not wait again.
+    return broken
+      ? await within(openOnce(), REOPENED_WITHIN_MS, "it is still being opened").catch(() => undefined)
+      : await openOnce();
   }
 
   /** Not started before it is known as under way: an opening may fail at once. */
@@ -57,7 +65,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
 
   async function openNow(): Promise<Database | undefined> {
     clearTimeout(timer);
-    state = { kind: "opening", since: performance.now() };
+    state = { kind: "opening", since: performance.now(), ...broken && { problem: broken } };
     try {
       let hasDied = false;
       const opened = await open((reason) => {
@@ -70,7 +78,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
       }
       // It died while it was brought up to date.
       if (hasDied) return undefined;
-      [current, state, failures] = [opened, { kind: "open" }, 0];
+      [current, state, failures, broken] = [opened, { kind: "open" }, 0, undefined];
       if (wasOpen) {
         log("info", "database_reopened");
         onReopened?.();
@@ -86,7 +94,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   }
 
   function fail(error: unknown): void {
-    const problem = toAgentCardsError(error);
+    const problem = broken = toAgentCardsError(error);
     state = { kind: "unusable", problem };
     log("error", "database_not_opened", { reason: describe(problem) });
     // What only a person can decide is not tried again.
@@ -99,7 +107,8 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     if (isClosed) return;
     log("error", "database_broke_down", { reason: messageOf(reason) });
     current = undefined;
-    state = { kind: "unusable", problem: toAgentCardsError(reason) };
+    broken = toAgentCardsError(reason);
+    state = { kind: "unusable", problem: broken };
     void again();
   }
 
@@ -111,7 +120,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   async function use(): Promise<Database> {
     await ready();
     if (current) return current;
-    if (state.kind === "unusable") throw state.problem;
+    if (broken && !isClosed) throw broken;
     throw new AgentCardsError("DB_UNUSABLE", "The database is closed");
   }
 

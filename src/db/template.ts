@@ -1,6 +1,7 @@
 import { brotliDecompress } from "node:zlib";
 import { promisify } from "node:util";
 import { renameSynced, syncTree } from "../platform/files.ts";
+import { SYSTEM_PATH, systemProgram } from "../platform/system_program.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** An empty data directory of exactly the PGlite version in use: unpacking it takes 0.3 s, making one takes 4 s. */
@@ -14,11 +15,13 @@ export async function unpackTemplate(dataDir: string, { isSynced }: { isSynced: 
     await Deno.remove(draft, { recursive: true }).catch(() => {});
     await Deno.mkdir(draft, { recursive: true, mode: 0o700 });
     const tar = await promisify(brotliDecompress)(await Deno.readFile(TEMPLATE));
-    const unpacking = new Deno.Command("tar", {
+    const unpacking = new Deno.Command(systemProgram("tar"), {
       args: ["-x", "-C", draft],
       stdin: "piped",
       stdout: "null",
       stderr: "piped",
+      clearEnv: true,
+      env: { PATH: SYSTEM_PATH },
     }).spawn();
     // Read from the beginning: on a full disk `tar` has a word to say about every file, and would wait for a reader.
     const unpacked = unpacking.output();
@@ -26,6 +29,8 @@ export async function unpackTemplate(dataDir: string, { isSynced }: { isSynced: 
     await writer.write(tar as Uint8Array<ArrayBuffer>).then(() => writer.close(), () => {});
     const { success, stderr } = await unpacked;
     if (!success) throw new Error(new TextDecoder().decode(stderr).trim().split("\n")[0]);
+    // The archive says who may enter its own folder.
+    if (Deno.build.os !== "windows") await Deno.chmod(draft, 0o700);
     await Deno.remove(dataDir).catch(() => {});
     if (isSynced) await syncTree(draft);
     await (isSynced ? renameSynced : Deno.rename)(draft, dataDir);

@@ -11,6 +11,8 @@ import {
   HELLO_TIMEOUT_MS,
   HOME_REFUSED,
   isHello,
+  isNewer,
+  isSpoken,
   LOST_ITS_HOME,
   LOST_THE_RACE,
   MAX_CLIENT_FRAME,
@@ -21,6 +23,7 @@ import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
 import { lastShown } from "../serve/handshake_cache.ts";
 import { socketChannel } from "../serve/link/socket_channel.ts";
+import { askingVariables } from "../serve/link/variables.ts";
 
 const WARM_UP_AFTER_MS = 50;
 const FIRST_SWEEP_AFTER_MS = 10_000;
@@ -160,7 +163,8 @@ interface Engine {
   others(): number;
 }
 
-async function serveConnection(channel: Channel, engine: Engine): Promise<void> {
+async function serveConnection(client: Channel, engine: Engine): Promise<void> {
+  const { channel, ask } = askingVariables(client);
   const silence = setTimeout(channel.close, HELLO_TIMEOUT_MS);
   const first = await channel.first();
   clearTimeout(silence);
@@ -177,7 +181,14 @@ async function serveConnection(channel: Channel, engine: Engine): Promise<void> 
   const { cwd, env, connection } = hello;
   const session = gateway.then(({ openSession }) =>
     // Only `serve --http` asks for related requests; its clients have no folder.
-    openSession({ cwd, env, connection, hasFolder: hello.tellsRelated !== true })
+    openSession({
+      cwd,
+      env,
+      connection,
+      hasFolder: hello.tellsRelated !== true,
+      // An older client has sent its whole environment, and would pass the question on.
+      ...hello.agentcards === PROTOCOL && { variables: ask },
+    })
   );
   session.catch(() => {});
   try {
@@ -208,10 +219,12 @@ function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } 
     hello = undefined;
   }
   if (!isHello(hello)) return { welcome: { ...welcome, error: "the first line must be a hello" } };
-  if (hello.version === VERSION && hello.agentcards === PROTOCOL) return { hello, welcome };
-  // Another version: make room when nobody else is here, serve on when we still understand each other.
-  if (engine.others() === 0) return { hello, welcome: { ...welcome, leaving: true } };
-  if (hello.agentcards === PROTOCOL) return { hello, welcome };
+  const isUnderstood = isSpoken(hello.agentcards);
+  // A newer version takes over when nobody else is here. An older one would find this version again.
+  if (engine.others() === 0 && (!isUnderstood || isNewer(hello.version, VERSION))) {
+    return { hello, welcome: { ...welcome, leaving: true } };
+  }
+  if (isUnderstood) return { hello, welcome };
   const error =
     `the running engine has version ${VERSION}, you have ${hello.version}; run \`agentcards engine restart\``;
   return { hello, welcome: { ...welcome, error } };

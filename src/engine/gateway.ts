@@ -8,6 +8,7 @@ import { type Reaper, startReaper } from "../mcp/reaper.ts";
 import { AgentCardsError, describe } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
+import { removeDrafts } from "../platform/files.ts";
 import { createRedactor } from "../telemetry/redact.ts";
 import { createToolSearch } from "../vector/search.ts";
 import { createOpenApprovals } from "../call/human/open_approvals.ts";
@@ -45,6 +46,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     .catch((error) => Deno.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
   if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
   log("info", "engine started", { version: VERSION, pid: Deno.pid });
+  void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
   let opening: Promise<HomeDatabase> | undefined;
   let opened: HomeDatabase | undefined;
@@ -67,7 +69,13 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let reaper: Reaper | undefined;
   let isClosing = false;
   let vault: PiiVault | undefined;
-  const results = createResultStore({ directory: home.results, database: maybeDatabase, limits: settings.limits });
+  const { limits, durability } = settings;
+  const results = createResultStore({
+    directory: home.results,
+    database: maybeDatabase,
+    limits,
+    isSynced: durability === "power",
+  });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(maybeDatabase);
   const search = createToolSearch({ database: maybeDatabase, models: home.models });
@@ -89,9 +97,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       return reaper ??= startReaper(`${home.cache}/children`);
     },
     sharedServers: new Map(),
-    privacy: (policy) => createPrivacy(policy, () => vault ??= openPiiVault(home.piiKey, maybeDatabase)),
+    privacy: (policy) =>
+      createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, maybeDatabase) }),
     approvals: createOpenApprovals(),
     record: calls.record,
+    wasUsed: calls.wasUsed,
     watch: learning.watch,
     templates,
     async runTemplate(session, name, call) {
@@ -111,10 +121,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     ...options.isStillOurs && { isStillOurs: options.isStillOurs },
     problem() {
       const state = opened?.state();
-      return state?.kind === "unusable" ? state.problem : undefined;
+      return state && "problem" in state ? state.problem : undefined;
     },
   });
-  const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache });
+  const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
   const workflows = createWorkflows({
     journal,
     sessions,
@@ -134,6 +144,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     home,
     sessions,
     idleExitMs: settings.idle_exit,
+    redactor,
     database,
     databaseState: () => opened?.state() ?? { kind: "closed" },
     async openSession(context) {
@@ -162,6 +173,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await reaper?.close();
       large.close();
       await search.close();
+      await shared.catalogues.settled();
       await calls.flush();
       await learning.flush();
       const home = await opening;

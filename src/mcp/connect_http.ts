@@ -1,10 +1,11 @@
-import { type CallResult } from "../model/call.ts";
-import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { CallResult } from "../model/call.ts";
+import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { ResolvedServer } from "../config/expand.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { oneLine } from "../model/text.ts";
 import { boundedFetch } from "./bounded_fetch.ts";
 import type { Capabilities } from "../model/question.ts";
+import type { Traffic } from "./traffic.ts";
 import {
   createClient,
   createPatience,
@@ -13,6 +14,7 @@ import {
   eraOf,
   gaveUp,
   type Patience,
+  type RequestOptions,
   type Upstream,
   type UpstreamHandlers,
   withCaller,
@@ -27,6 +29,7 @@ export interface ConnectHttpOptions {
   readonly era?: Era;
   /** Ends the attempt at once. */
   readonly signal: AbortSignal;
+  readonly traffic: Traffic;
   /** Takes configured secrets out of what the server says. */
   clean<T>(value: T): T;
 }
@@ -46,9 +49,8 @@ export async function connectHttp(
       const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
       if (second) return second;
     }
-    const reason = options.clean(oneLine(messageOf(cause), 300));
+    const reason = oneLine(options.clean(messageOf(cause)), 300);
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${reason}`, {
-      cause,
       hint: status === 401 || status === 403 || /unauthorized/i.test(reason)
         ? `Check servers.${server.name}.headers; servers that want a sign-in in the browser are not supported yet.`
         : undefined,
@@ -73,7 +75,7 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
   const url = parseUrl(server);
   const common = {
     requestInit: { headers: { ...server.headers } },
-    fetch: boundedFetch(options.maxFrameBytes),
+    fetch: boundedFetch(options.maxFrameBytes, options.traffic),
   };
   const transport: Transport = kind === "sse"
     ? new SSEClientTransport(url, common)
@@ -87,8 +89,14 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
         maxRetries: 3,
       },
     });
+  cleanMessages(transport, options.clean);
   const patience = createPatience();
-  const client = await createClient(options, handlers, patience.whileAsked);
+  const bounded: UpstreamHandlers = {
+    ...handlers,
+    onEvent: (event) =>
+      options.traffic.admit(event.kind === "log" ? "message" : "notification", 0) && handlers.onEvent(event),
+  };
+  const client = await createClient(options, bounded, patience.whileAsked);
   const closed = Promise.withResolvers<string>();
   client.onclose = () => closed.resolve("the connection ended");
   await withinTime(
@@ -105,14 +113,15 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     close: () => client.close(),
     notify: (method) => era.kind === "legacy" && void client.notification({ method }).catch(() => {}),
     watch: createWatcher(client, era),
-    async request(method, params, request) {
+    async request(method, params, given) {
+      const request = withinBudget(given, options.traffic);
       try {
         const sent = { method, params: withCaller(params, era, request), ...request };
-        return options.clean(await send(server.name, { client, patience }, sent));
+        return await send(server.name, { client, patience, clean: options.clean }, sent);
       } catch (error) {
         // A server that is gone, or has forgotten our session, is connected to anew by the next call.
         if (toAgentCardsError(error).code === "SERVER_LOST") {
-          closed.resolve(options.clean(messageOf(error)));
+          closed.resolve(messageOf(error));
           client.close().catch(() => {});
         }
         throw error;
@@ -120,6 +129,41 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     },
   };
   return Object.freeze(upstream);
+}
+
+/**
+ * Takes configured secrets out of every message before anybody reads it: answers, errors, progress, logs, questions and
+ * the handshake. The SDK sets the handler, more than once.
+ */
+function cleanMessages(transport: Transport, clean: ConnectHttpOptions["clean"]): void {
+  let handler: Transport["onmessage"];
+  Object.defineProperty(transport, "onmessage", {
+    get: () => handler,
+    set(next: Transport["onmessage"]) {
+      handler = next && ((message, extra) => {
+        const cleaned = cleanedMessage(message, clean);
+        if (cleaned) next(cleaned, extra);
+      });
+    },
+  });
+}
+
+/** A message that is nested too deeply to be looked through is not passed on; an answer becomes an error. */
+function cleanedMessage(message: JSONRPCMessage, clean: ConnectHttpOptions["clean"]): JSONRPCMessage | undefined {
+  try {
+    return clean(message);
+  } catch {
+    if ("method" in message || message.id === undefined) return undefined;
+    return { jsonrpc: "2.0", id: message.id, error: { code: -32603, message: "the answer is nested too deeply" } };
+  }
+}
+
+/** A request that hears of progress as often as the server's budget allows. */
+function withinBudget(request: RequestOptions, traffic: Traffic): RequestOptions {
+  const { onProgress } = request;
+  return onProgress
+    ? { ...request, onProgress: (progress) => traffic.admit("progress", 0) && onProgress(progress) }
+    : request;
 }
 
 /** Some servers accept a connection and never say a word; the SDK would wait with them. */
@@ -156,6 +200,7 @@ type Send = { method: string; params: Record<string, unknown> } & Parameters<Ups
 interface Connection {
   readonly client: Client;
   readonly patience: Patience;
+  readonly clean: ConnectHttpOptions["clean"];
 }
 
 /** The SDK's own clock knows no patience, so ours decides. */
@@ -174,7 +219,7 @@ function causesOf(error: unknown): string {
   return texts.join(" ");
 }
 
-async function send(server: string, { client, patience }: Connection, request: Send): Promise<CallResult> {
+async function send(server: string, { client, patience, clean }: Connection, request: Send): Promise<CallResult> {
   const { method, params, ...options } = request;
   const late = new AbortController();
   const left = patience.start(options.timeoutMs);
@@ -198,7 +243,8 @@ async function send(server: string, { client, patience }: Connection, request: S
     const isUnsent = wasRefused(error);
     throw new AgentCardsError(
       "SERVER_LOST",
-      `The call to server "${server}" failed: ${oneLine(messageOf(error), 300)}`,
+      // The body of an HTTP error is no message. It is cleaned before it is cut: half a secret is not found.
+      `The call to server "${server}" failed: ${oneLine(clean(messageOf(error)), 300)}`,
       isUnsent ? { data: { isUnsent } } : { hint: "It was not repeated, since it may have had an effect." },
     );
   } finally {

@@ -2,9 +2,11 @@ import { type LargeResult } from "../model/call.ts";
 import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { createPending } from "./pending.ts";
+import { MAX_LIST_BYTES } from "./list_bounds.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
 import type { Capabilities } from "../model/question.ts";
+import type { Traffic } from "./traffic.ts";
 import {
   checkedReply,
   createClient,
@@ -26,6 +28,7 @@ export interface ConnectOptions extends SpawnContext {
   readonly maxFrameBytes: number;
   /** Above this a frame is parsed elsewhere. */
   readonly largeFrameBytes?: number;
+  readonly traffic: Traffic;
   readonly startTimeoutMs: number;
   /** Ends the attempt at once. */
   readonly signal: AbortSignal;
@@ -35,8 +38,14 @@ export interface ConnectOptions extends SpawnContext {
   /** Takes configured secrets out of a text. */
   redact(text: string): string;
   /** Parses a large frame elsewhere; results of the named calls come back shaped, anything else as it is. */
-  parseLarge(frame: Uint8Array, calls: readonly string[]): Promise<LargeMessage>;
+  parseLarge(frame: Uint8Array, waiting: WaitingIds): Promise<LargeMessage>;
   onGarbage(what: string): void;
+}
+
+/** The ids of requests that wait for an answer: calls of tools, and lists. */
+export interface WaitingIds {
+  readonly calls: readonly string[];
+  readonly lists: readonly string[];
 }
 
 export type LargeMessage =
@@ -101,8 +110,14 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
   const patience = createPatience();
   const pending = createPending(server.name, patience);
   const transport = createStdioTransport(process, {
-    maxFrameBytes: options.maxFrameBytes,
+    // Where nothing but lists is waited for, nothing longer than a list is kept.
+    mostBytes: () => Math.min(options.maxFrameBytes, pending.waitsForListsOnly() ? MAX_LIST_BYTES : Infinity),
+    onTooLong: () =>
+      pending.refuseLists(`the list is too long: the most is ${MAX_LIST_BYTES} bytes`)
+        ? undefined
+        : `it sent a message larger than ${options.maxFrameBytes} bytes`,
     ...options.largeFrameBytes !== undefined && { largeFrameBytes: options.largeFrameBytes },
+    traffic: options.traffic,
     parse: options.parse,
     onGarbage: options.onGarbage,
     intercept: pending.take,
@@ -110,7 +125,7 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
     async onLargeFrame(bytes) {
       if (!pending.isWaiting()) return options.onGarbage("a large message that nobody asked for");
       try {
-        const parsed = await options.parseLarge(bytes, pending.calls());
+        const parsed = await options.parseLarge(bytes, { calls: pending.calls(), lists: pending.lists() });
         if (parsed.kind === "shaped") pending.settle(parsed.id, { kind: "large", large: parsed.large });
         else if (!pending.take(parsed.message)) transport.onmessage?.(parsed.message as never);
       } catch (error) {

@@ -1,8 +1,11 @@
 import type { Limits } from "../config/schema.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.ts";
 import { cut, oneLine, sanitise } from "../model/text.ts";
 import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+import { createBreather } from "../model/keyed_mutex.ts";
+import { MAX_LIST_BYTES, MAX_OFFER_BYTES, MAX_PAGE_ENTRIES } from "./list_bounds.ts";
 import type { Upstream } from "./upstream.ts";
 
 const encoder = new TextEncoder();
@@ -19,11 +22,13 @@ const MAX_PAGES = 64;
 export async function readLists(server: string, upstream: Upstream, limits: ListLimits): Promise<Catalogue> {
   const { capabilities, instructions } = upstream;
   const most = limits.tools_per_server;
-  const list = (method: string, key: string) => readPages(upstream, { method, key, most, timeoutMs: LIST_TIMEOUT_MS });
+  const list = (method: string, key: string) =>
+    readPages(upstream, { method, key, most, mostBytes: MAX_LIST_BYTES, timeoutMs: LIST_TIMEOUT_MS });
   /** What cannot be had costs nobody the tools. */
   const also = async (isOffered: boolean, method: string, key: string) => {
     if (!isOffered) return [];
-    const raw = await readPages(upstream, { method, key, most, timeoutMs: OFFER_TIMEOUT_MS }).catch(() => []);
+    const bounds = { most, mostBytes: MAX_OFFER_BYTES, timeoutMs: OFFER_TIMEOUT_MS };
+    const raw = await readPages(upstream, { method, key, ...bounds }).catch(() => []);
     return typeof raw === "string" ? [] : raw;
   };
   const hasResources = isObject(capabilities.resources);
@@ -40,25 +45,44 @@ export async function readLists(server: string, upstream: Upstream, limits: List
   }
   const read = await readTools(server, typeof tools === "string" ? [] : tools, limits);
   const offers: Offers = {
-    resources: entries(resources, "uri", limits),
-    templates: entries(templates, "uriTemplate", limits),
-    prompts: entries(prompts, "name", limits),
+    resources: await entries(resources, "uri", limits),
+    templates: await entries(templates, "uriTemplate", limits),
+    prompts: await entries(prompts, "name", limits),
   };
-  return Object.freeze({ ...read, ...instructions && { instructions }, ...offersMore && { offers } });
+  const about = instructions && cut(sanitise(instructions), MAX_DESCRIPTION);
+  return Object.freeze({ ...read, ...about && { instructions: about }, ...offersMore && { offers } });
+}
+
+interface ListRequest {
+  readonly method: string;
+  readonly key: string;
+  readonly most: number;
+  readonly mostBytes: number;
+  readonly timeoutMs: number;
 }
 
 /** One list, page after page; or why it cannot be had. */
 async function readPages(
   upstream: Upstream,
-  { method, key, most, timeoutMs }: { method: string; key: string; most: number; timeoutMs: number },
+  { method, key, most, mostBytes, timeoutMs }: ListRequest,
 ): Promise<unknown[] | string> {
   const raw: unknown[] = [];
+  let bytes = 0;
   let cursor: unknown;
+  const breathe = createBreather();
   for (let page = 0; page < MAX_PAGES && raw.length <= most; page++) {
     const reply = await upstream.request(method, cursor ? { cursor } : {}, { timeoutMs });
     if (reply.kind !== "result") return reply.kind === "error" ? reply.message : "the list is too large";
-    const items = reply.result[key];
-    if (Array.isArray(items)) raw.push(...items);
+    const items = Array.isArray(reply.result[key]) ? reply.result[key] : [];
+    if (items.length > MAX_PAGE_ENTRIES) {
+      return `the list is too long: a page has ${items.length} entries; the most is ${MAX_PAGE_ENTRIES}`;
+    }
+    for (const item of items) {
+      await breathe();
+      bytes += JSON.stringify(item)?.length ?? 0;
+      if (bytes > mostBytes) return `the list is too long: it has more than ${mostBytes} bytes`;
+      raw.push(item);
+    }
     cursor = reply.result.nextCursor;
     if (typeof cursor !== "string" || cursor === "") break;
   }
@@ -66,15 +90,22 @@ async function readPages(
 }
 
 /** The usable entries of a list, each once, without what nobody would see. */
-function entries(raw: readonly unknown[], key: "uri" | "uriTemplate" | "name", limits: ListLimits): JsonObject[] {
+async function entries(
+  raw: readonly unknown[],
+  key: "uri" | "uriTemplate" | "name",
+  limits: ListLimits,
+): Promise<JsonObject[]> {
   const found = new Map<string, JsonObject>();
+  const breathe = createBreather();
   for (const item of raw.slice(0, limits.tools_per_server)) {
+    await breathe();
     if (!isObject(item) || typeof item[key] !== "string" || item[key] === "" || item[key].length > 2_000) continue;
     if (encoder.encode(JSON.stringify(item)).length > limits.definition_bytes || found.has(item[key])) continue;
-    const entry = { ...storable(item) } as Record<string, unknown>;
+    // Its owner is asked for it to the letter, so a name that hides something cannot be mended.
+    if (sanitise(item[key]) !== item[key]) continue;
+    const entry = { ...withoutRemoteIcons(withoutInvisible(storable(item))) };
     for (const name of ["name", "title"]) if (typeof entry[name] === "string") entry[name] = oneLine(entry[name], 200);
-    if (typeof entry.description === "string") entry.description = cut(sanitise(entry.description), MAX_DESCRIPTION);
-    // What its owner is asked for later must be what was listed, to the letter.
+    if (typeof entry.description === "string") entry.description = cut(entry.description, MAX_DESCRIPTION);
     entry[key] = item[key];
     found.set(item[key], entry as JsonObject);
   }
@@ -97,7 +128,9 @@ export async function readTools(
     const why = `the server lists ${raw.length} tools; limits.tools_per_server is ${limits.tools_per_server}`;
     dropped.push({ tool: "*", why });
   }
+  const breathe = createBreather();
   for (const item of raw.slice(0, limits.tools_per_server)) {
+    await breathe();
     const label = isObject(item) && typeof item.name === "string" ? oneLine(item.name, 128) : "(no name)";
     const mended: string[] = [];
     const reason = unusable(item, limits.definition_bytes) ??
@@ -129,12 +162,16 @@ function unusable(item: unknown, maxBytes: number): string | undefined {
 }
 
 async function readTool(server: string, given: Record<string, unknown>, mended: string[]): Promise<Tool> {
-  const raw = storable(given);
-  if (raw !== given) mended.push("NUL or broken characters were taken out");
+  const stored = storable(given);
+  if (stored !== given) mended.push("NUL or broken characters were taken out");
+  const seen = withoutInvisible(stored);
+  if (seen !== stored) mended.push(`hidden characters were taken out of ${changedParts(stored, seen)}`);
+  const raw = withoutRemoteIcons(seen);
+  if (raw !== seen) mended.push("icons that are not data: addresses were left out");
   const name = raw.name as string;
   const described = typeof raw.description === "string" ? raw.description : "";
-  const description = cut(sanitise(described), MAX_DESCRIPTION);
-  if (described !== description) mended.push("hidden characters or excess length were taken out of the description");
+  const description = cut(described, MAX_DESCRIPTION);
+  if (described !== description) mended.push("excess length was taken out of the description");
   let inputSchema = raw.inputSchema as JsonObject | undefined;
   if (inputSchema === undefined) mended.push("inputSchema was missing");
   else if (inputSchema.type === undefined) mended.push('inputSchema had no type; "object" was added');
@@ -153,6 +190,22 @@ async function readTool(server: string, given: Record<string, unknown>, mended: 
     ...more(raw),
     hash: await sha256(canonicalJson(given)),
   });
+}
+
+/** The parts of a definition that are not what they were. */
+function changedParts(before: Record<string, unknown>, after: Record<string, unknown>): string {
+  const changed = Object.keys(after).filter((key) => !Object.is(before[key], after[key]));
+  return oneLine(changed.join(", "), 200) || "its keys";
+}
+
+/** A definition whose icons say what they are themselves: a client would fetch any other, and so tell its address. */
+function withoutRemoteIcons(definition: Record<string, unknown>): Record<string, unknown> {
+  const { icons, ...rest } = definition;
+  if (icons === undefined) return definition;
+  const isInside = (icon: unknown) => isObject(icon) && typeof icon.src === "string" && /^data:image\//i.test(icon.src);
+  if (Array.isArray(icons) && icons.every(isInside)) return definition;
+  const kept = Array.isArray(icons) ? icons.filter(isInside) : [];
+  return kept.length > 0 ? { ...rest, icons: kept } : rest;
 }
 
 /** What else a definition says; it reaches clients that see the tool itself. Tasks are not ours to promise. */

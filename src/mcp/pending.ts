@@ -49,10 +49,21 @@ export function createPending(server: string, patience: Patience) {
     return true;
   };
 
+  const idsOf = (isMeant: (method: string) => boolean) =>
+    [...waiting].filter(([, { method }]) => isMeant(method)).map(([id]) => id);
+
   return {
     settle,
     isWaiting: () => waiting.size > 0,
-    calls: () => [...waiting].filter(([, { method }]) => method === "tools/call").map(([id]) => id),
+    calls: () => idsOf((method) => method === "tools/call"),
+    lists: () => idsOf(isList),
+    waitsForListsOnly: () => waiting.size > 0 && waiting.values().every(({ method }) => isList(method)),
+    /** Answers all requests for lists with an error; false where there is none. */
+    refuseLists(message: string): boolean {
+      const ids = idsOf(isList);
+      for (const id of ids) settle(id, { kind: "error", code: -32603, message });
+      return ids.length > 0;
+    },
     /** Settles the request a message answers; late and doubled answers are ours too, and dropped. */
     take(message: Message): boolean {
       if (message.method === "notifications/progress") {
@@ -113,6 +124,8 @@ export function createPending(server: string, patience: Patience) {
     },
   };
 }
+
+const isList = (method: string) => method.endsWith("/list");
 
 function replyOf(message: Message): CallResult {
   if (isObject(message.error)) {

@@ -1,7 +1,9 @@
 import { delimiter, isAbsolute, join } from "node:path";
+import { isInherited } from "../config/environment.ts";
 import type { PlacedServer } from "../config/place.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sanitise } from "../model/text.ts";
+import { log } from "../telemetry/log.ts";
 import type { Reaper } from "./reaper.ts";
 
 /** A server's process, its own process group. */
@@ -16,51 +18,12 @@ export interface ServerProcess {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** What a child may see of the caller's environment; everything else must be configured. */
-const INHERITED = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "TERM",
-  "LANG",
-  "LANGUAGE",
-  "TZ",
-  "TMPDIR",
-  "TEMP",
-  "TMP",
-  "XDG_CONFIG_HOME",
-  "XDG_CACHE_HOME",
-  "XDG_DATA_HOME",
-  "XDG_RUNTIME_DIR",
-  "DISPLAY",
-  "WAYLAND_DISPLAY",
-  "XAUTHORITY",
-  "NVM_DIR",
-  "NODE_EXTRA_CA_CERTS",
-  "SSL_CERT_FILE",
-  "SSL_CERT_DIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
-  "SYSTEMROOT",
-  "APPDATA",
-  "LOCALAPPDATA",
-  "USERPROFILE",
-  "PATHEXT",
-  "COMSPEC",
-];
-
 /** The environment of a server: the allow list, locale settings, and its own variables. */
 export function childEnvironment(
   { env: caller, cwd: session }: Pick<SpawnContext, "env" | "cwd">,
   { env: own = {}, isNeutral }: Pick<PlacedServer, "env" | "isNeutral">,
 ): Record<string, string> {
-  const inherited = Object.entries(caller).filter(([name]) => INHERITED.includes(name) || name.startsWith("LC_"));
+  const inherited = Object.entries(caller).filter(([name]) => isInherited(name));
   const given = Object.fromEntries(inherited);
   const path = isNeutral && given.PATH !== undefined && { PATH: pathWithout(session, given.PATH) };
   return { ...given, ...path, ...own };
@@ -87,6 +50,18 @@ export interface SpawnContext {
   readonly reaper: Reaper;
 }
 
+/** Makes the folder; on a full disk the root of the file system takes its place, which holds no project either. */
+async function neutralFolder(path: string): Promise<string> {
+  try {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+    return path;
+  } catch (error) {
+    if (Deno.build.os === "windows") throw error;
+    log("warning", "neutral_folder_not_made", { path, reason: messageOf(error) });
+    return "/";
+  }
+}
+
 let spawned = 0;
 
 /** Starts a server's program. */
@@ -94,8 +69,7 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
   const { reaper } = context;
   // The full stop at the end keeps number 1 from being found in number 10.
   const marker = `${reaper.marker.value}.${++spawned}.`;
-  const cwd = server.cwd ?? context.cwd;
-  if (server.isNeutral) await Deno.mkdir(cwd, { recursive: true, mode: 0o700 });
+  const cwd = server.isNeutral ? await neutralFolder(server.cwd!) : server.cwd ?? context.cwd;
   await requireFolder(server.name, cwd);
   let child: Deno.ChildProcess;
   try {
@@ -168,12 +142,14 @@ const LAST_WORDS_MS = 300;
 /** Reads a stream to its end so that its writer never blocks, remembering only the last few kilobytes. */
 function keepLastWords(stream: ReadableStream<Uint8Array>): () => Promise<string> {
   let kept = new Uint8Array();
+  let isCut = false;
   const reading = (async () => {
     for await (const chunk of stream) {
       const tail = chunk.subarray(-KEPT_BYTES);
       const joined = new Uint8Array(kept.length + tail.length);
       joined.set(kept);
       joined.set(tail, kept.length);
+      isCut ||= chunk.length > tail.length || joined.length > KEPT_BYTES;
       kept = joined.slice(-KEPT_BYTES);
     }
   })().catch(() => {});
@@ -182,6 +158,8 @@ function keepLastWords(stream: ReadableStream<Uint8Array>): () => Promise<string
     let timer: ReturnType<typeof setTimeout> | undefined;
     await Promise.race([reading, new Promise((resolve) => timer = setTimeout(resolve, LAST_WORDS_MS))]);
     clearTimeout(timer);
-    return sanitise(new TextDecoder().decode(kept)).trim().split("\n").slice(-5).join("\n");
+    const text = new TextDecoder().decode(kept);
+    // The end of a secret would not be known for one.
+    return sanitise(isCut ? text.replace(/^\S*/, "") : text).trim().split("\n").slice(-5).join("\n");
   };
 }

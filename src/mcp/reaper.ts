@@ -1,3 +1,4 @@
+import { SYSTEM_PATH, systemProgram } from "../platform/system_program.ts";
 import { log } from "../telemetry/log.ts";
 
 /**
@@ -171,13 +172,13 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
 }
 
 function spawn(name: string, id: string): Deno.ChildProcess {
-  const child = new Deno.Command("sh", {
+  const child = new Deno.Command(systemProgram("sh"), {
     args: ["-c", SCRIPT, name, id],
     stdin: "piped",
     stdout: "null",
     stderr: "null",
     clearEnv: true,
-    env: { PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin" },
+    env: { PATH: SYSTEM_PATH },
     cwd: "/",
     detached: true,
   }).spawn();

@@ -1,6 +1,7 @@
 import { type CallResult } from "../model/call.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Catalogue } from "../model/tool.ts";
+import type { Dropped } from "./traffic.ts";
 import type { RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 
 /** Where a server is in its life. */
@@ -11,6 +12,8 @@ export interface ServerStatus {
   readonly state: ServerState;
   readonly lastError?: string;
   readonly startMs?: number;
+  /** How much of its output was left out, where anything was. */
+  readonly dropped?: Dropped;
 }
 
 /** One configured server of one connection: started on first use, stopped when idle, started again after a fall. */
@@ -37,6 +40,8 @@ export interface ServerOptions {
   /** Reads the lists of a server that has just started or said that they changed. */
   list(upstream: Upstream, startMs: number): Promise<Catalogue>;
   onEvent(event: string, fields?: Record<string, unknown>): void;
+  /** How much of what it sent unasked was left out. */
+  dropped(): Dropped;
 }
 
 /** After this many failures in a row calls are refused until the pause is over, instead of waiting for it. */
@@ -47,6 +52,8 @@ const LONGEST_PAUSE_MS = 60_000;
 const HEALTHY_MS = 10_000;
 const LIST_CHANGED_PAUSE_MS = 1_000;
 const LIST_CHANGED_SOON_MS = 20;
+/** Lists that keep changing are read ever more rarely, down to this. */
+const LIST_CHANGED_LONGEST_MS = 60_000;
 
 interface Running {
   readonly upstream: Upstream;
@@ -148,13 +155,20 @@ export function createServer(options: ServerOptions): Server {
     if (watching.size > 0 && failures < CIRCUIT_OPENS_AT) use(() => Promise.resolve()).catch(() => {});
   }
 
-  /** However often a server says so, its lists are read at most once a second; a single change is read soon. */
+  /**
+   * However often a server says so, its lists are read at most once a second, and more rarely when they keep changing; a
+   * single change is read soon.
+   */
   let refresh: ReturnType<typeof setTimeout> | undefined;
   let refreshedAt = -Infinity;
+  let pause = LIST_CHANGED_PAUSE_MS;
   function onEvent(event: ServerEvent): void {
     if (event.kind !== "list_changed") return options.onServerEvent(event);
-    const wait = Math.max(LIST_CHANGED_SOON_MS, refreshedAt + LIST_CHANGED_PAUSE_MS - performance.now());
-    refresh ??= setTimeout(() => {
+    if (refresh !== undefined) return;
+    const quiet = performance.now() - refreshedAt;
+    pause = quiet > 2 * pause ? LIST_CHANGED_PAUSE_MS : Math.min(2 * pause, LIST_CHANGED_LONGEST_MS);
+    const wait = Math.max(LIST_CHANGED_SOON_MS, pause - quiet);
+    refresh = setTimeout(() => {
       refresh = undefined;
       refreshedAt = performance.now();
       if (!current) return;
@@ -210,6 +224,7 @@ export function createServer(options: ServerOptions): Server {
   return {
     name: options.name,
     status: () => ({
+      ...leftOut(options.dropped()),
       state: current ? "running" : running ? "starting" : failures > 0 ? "failing" : "stopped",
       ...lastError !== undefined && failures > 0 && { lastError },
       ...current && { startMs: Math.round(current.startMs) },
@@ -233,6 +248,10 @@ export function createServer(options: ServerOptions): Server {
       await stop();
     },
   };
+}
+
+function leftOut(dropped: Dropped): Pick<ServerStatus, "dropped"> {
+  return Object.values(dropped).some((count) => count > 0) ? { dropped } : {};
 }
 
 /** What a promise gives, unless whoever waits for it goes; then the work goes on without them. */

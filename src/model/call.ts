@@ -20,6 +20,10 @@ export interface Client {
   /** Passes on log messages of servers, from `logLevel` on. */
   readonly log?: (message: Record<string, unknown>) => void;
   readonly logLevel?: string | undefined;
+  /** The same object for all calls that are made for one request of the client: questions are counted by it. */
+  readonly asked?: object;
+  /** The line in which the questions of its calls wait; without one, that of all questions of their server. */
+  readonly turn?: object | undefined;
 }
 
 /** A call that a human has to allow. */
@@ -112,6 +116,8 @@ export type CallResult =
 /** A result that was shaped off the main thread: ready to be sent on as it is. */
 export interface LargeResult {
   readonly json: Uint8Array;
+  /** The same for a client, where characters of it are written as escapes. */
+  readonly shown?: Uint8Array;
   readonly isError: boolean;
   readonly bytes: number;
   /** The value of the result, or the place where it is stored. */

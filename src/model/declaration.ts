@@ -7,8 +7,8 @@ const DOC_LENGTH = 400;
 const SHOWN_VALUES = 40;
 const LITERAL_LENGTH = 200;
 
-/** Tools as `.d.ts` text: one object per server, one method per tool. */
-export function declarations(tools: readonly Tool[]): string {
+/** Tools as `.d.ts` text: one object per server, one method per tool. Whoever has the methods already gives them. */
+export function declarations(tools: readonly Tool[], method: (tool: Tool) => string = declaredMethod): string {
   return [...Map.groupBy(tools, ({ server }) => server)]
     .map(([server, listed]) => `declare const ${identifier(server)}: {\n${listed.map(method).join("\n")}\n};`)
     .join("\n\n");
@@ -41,7 +41,8 @@ const RESERVED = new Set(
     .split(" "),
 );
 
-function method(tool: Tool): string {
+/** A tool as a method of its server's declaration. */
+export function declaredMethod(tool: Tool): string {
   const input = schemaType({ ...tool.inputSchema, type: "object" }, DEPTH);
   const isOptional = input.kind === "name" ||
     (input.kind === "object" && input.fields.every(({ isRequired }) => !isRequired));

@@ -24,6 +24,18 @@ const MOST_PARTS = 300;
  * fit.
  */
 export function foldArguments(given: Readonly<Record<string, unknown>>, room = ROOM): Folded | undefined {
+  if (room !== ROOM) return foldInto(given, room);
+  // A call is looked at more than once, and the hash of a long value takes its time.
+  const known = usual.get(given);
+  if (known) return known.folded;
+  const folded = foldInto(given, room);
+  usual.set(given, { folded });
+  return folded;
+}
+
+const usual = new WeakMap<Readonly<Record<string, unknown>>, { readonly folded: Folded | undefined }>();
+
+function foldInto(given: Readonly<Record<string, unknown>>, room: number): Folded | undefined {
   const entries = Object.entries(given);
   const values = entries.map(([, value]) => JSON.stringify(value) ?? "");
   const size = values.reduce((sum, json, i) => sum + json.length + entries[i]![0].length + 8, 0);

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+
 /** Lets work on the same thing take turns; work on different things does not wait. */
 export function createTurns() {
   const last = new Map<string, Promise<unknown>>();
@@ -9,4 +11,23 @@ export function createTurns() {
     last.set(key, settled);
     return turn;
   };
+}
+
+/** How long work may keep the event loop before others are served. */
+const SLICE_MS = 4;
+
+/** For long loops: each call gives the turn to others if the loop has kept it for too long. */
+export function createBreather(sliceMs = SLICE_MS): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < sliceMs) return undefined;
+    return nextTurn().then(() => {
+      began = performance.now();
+    });
+  };
+}
+
+/** Resolves after everything else that waits for its turn has had it. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,16 +2,19 @@
 export const TOO_LONG = Symbol("line too long");
 
 /**
- * Cuts a byte stream into lines without their newline, keeping at most `maxBytes` of an unfinished one. The returned
+ * Cuts a byte stream into lines without their newline, keeping at most `bound` bytes of an unfinished one. The returned
  * bytes may share memory with the chunk: use them before the next push, or copy them.
  */
-export function createLineSplitter(maxBytes: number): (chunk: Uint8Array) => (Uint8Array | typeof TOO_LONG)[] {
+export function createLineSplitter(
+  bound: number | (() => number),
+): (chunk: Uint8Array) => (Uint8Array | typeof TOO_LONG)[] {
+  const most = typeof bound === "number" ? () => bound : bound;
   let parts: Uint8Array[] = [];
   let size = 0;
   let skipping = false;
 
   const finish = (end: Uint8Array): Uint8Array | typeof TOO_LONG => {
-    const tooLong = skipping || size + end.length > maxBytes;
+    const tooLong = skipping || size + end.length > most();
     const line = tooLong ? TOO_LONG : parts.length === 0 ? end : concat([...parts, end], size + end.length);
     parts = [];
     size = 0;
@@ -29,7 +32,7 @@ export function createLineSplitter(maxBytes: number): (chunk: Uint8Array) => (Ui
     const rest = chunk.length - start;
     if (rest > 0 && !skipping) {
       size += rest;
-      if (size > maxBytes) {
+      if (size > most()) {
         skipping = true;
         parts = [];
       } else parts.push(chunk.slice(start));

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { chmod, copyFile, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -38,13 +37,15 @@ export async function renameSynced(from: string, to: string): Promise<void> {
 export interface ReplaceOptions {
   /** The mode of the file; without it, that of the file before, else 0600. */
   readonly mode?: number;
+  /** False where the file need not survive a power cut. */
+  readonly isSynced?: boolean;
 }
 
 /** Replaces a file in one step: readers see the old bytes or the new ones, also after a power cut. A link stays a link. */
 export async function replaceFile(
   path: string,
   data: string | Uint8Array,
-  { mode }: ReplaceOptions = {},
+  { mode, isSynced = true }: ReplaceOptions = {},
 ): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const wanted = mode ?? (await stat(target).catch(() => undefined))?.mode ?? 0o600;
@@ -53,26 +54,38 @@ export async function replaceFile(
     const handle = await open(draft, "wx", 0o600);
     try {
       await handle.writeFile(data);
-      await handle.sync();
+      if (isSynced) await handle.sync();
     } finally {
       await handle.close();
     }
     if (Deno.build.os !== "windows") await chmod(draft, wanted & 0o7777);
-    await renameSynced(draft, target);
+    await (isSynced ? renameSynced : rename)(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
 }
 
+const DRAFT = /\.[0-9a-f-]{36}\.tmp$/;
+/** A younger draft may be that of another process at work. */
+const DRAFT_AGE_MS = 3_600_000;
+
+/** Removes the drafts that processes left in a folder when they were killed. */
+export async function removeDrafts(folder: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((name) => DRAFT.test(name))) {
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > DRAFT_AGE_MS) await rm(path, { force: true });
+  }
+}
+
 const LAST_GOOD = ".last";
 
-/** Writes a value as JSON with a checksum; the file of before is kept as the last good one. */
-export async function writeChecked(path: string, value: unknown): Promise<void> {
-  const body = JSON.stringify(value);
-  const isGood = await readWhole(path).then(() => true, () => false);
+/** Writes JSON with a checksum; the file of before is kept as the last good one. */
+export async function writeChecked(path: string, body: string): Promise<void> {
+  const isGood = await readBody(path).then(() => true, () => false);
   if (isGood) await copyFile(path, path + LAST_GOOD).catch(() => {});
-  await replaceFile(path, `{"sha256":"${digest(body)}","value":${body}}\n`, { mode: 0o600 });
+  await replaceFile(path, `{"sha256":"${await digest(body)}","value":${body}}\n`, { mode: 0o600 });
 }
 
 /** The value of such a file, or of its last good copy; undefined where there is neither. */
@@ -81,12 +94,18 @@ export async function readChecked(path: string): Promise<unknown> {
 }
 
 async function readWhole(path: string): Promise<unknown> {
-  const text = await readFile(path, "utf8");
-  const [, sum, body] = /^\{"sha256":"([0-9a-f]{64})","value":([^]*)\}\n$/.exec(text) ?? [];
-  if (body === undefined || digest(body) !== sum) throw new Error(`${path} is damaged`);
-  return JSON.parse(body);
+  return JSON.parse(await readBody(path));
 }
 
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+async function readBody(path: string): Promise<string> {
+  const text = await readFile(path, "utf8");
+  const [, sum, body] = /^\{"sha256":"([0-9a-f]{64})","value":([^]*)\}\n$/.exec(text) ?? [];
+  if (body === undefined || await digest(body) !== sum) throw new Error(`${path} is damaged`);
+  return body;
+}
+
+/** Off the main thread, which the hash of many megabytes would stall. */
+async function digest(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return new Uint8Array(hash).toHex();
 }

@@ -1,3 +1,4 @@
+import { slowness } from "./pattern_cost.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { findNumbers, type Found, type Page } from "./pii_numbers.ts";
 
@@ -200,7 +201,6 @@ function isSomeones({ text, before }: Page, { start, at, host, end }: Address): 
 const NAME = /^[a-z][a-z0-9_]{0,20}$/;
 const OWN_KINDS = ["email", "phone", "card", "iban"];
 const LONGEST_SOURCE = 300;
-const MOST_OPEN_REPEATS = 3;
 const STEP = 128;
 const MARGIN = 32;
 const MOST_MS = 2000;
@@ -228,25 +228,6 @@ function unusable(name: string, problem: string, cause?: unknown): AgentCardsErr
   return new AgentCardsError("CONFIG_INVALID", `Cannot use the PII pattern ${JSON.stringify(name)}: ${problem}`, {
     cause,
   });
-}
-
-/** Why a pattern may take for ever on a text made for it, as far as its form tells. */
-function slowness(source: string): string | undefined {
-  if (/\\(?:[1-9]|k<)/.test(source)) return "references to groups are not supported";
-  let open = 0;
-  const groups: { varies: boolean }[] = [];
-  let closed: { varies: boolean } | undefined;
-  for (const [piece] of source.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|\(\??[<!=:]*|[)|]|[*+?]\??|\{\d+,?\d*\}\??|./gsu)) {
-    const repeat = /^(?:[*+]|\{(\d+)(,?)(\d*)\})/.exec(piece);
-    const most = !repeat ? 1 : !repeat[1] ? Infinity : Number(repeat[2] ? repeat[3] || Infinity : repeat[1]);
-    const spread = repeat ? most - Number(repeat[1] ?? 0) : 0;
-    if (closed?.varies && most > 1) return "it repeats a group whose parts repeat or differ";
-    if (spread > 32 && ++open > MOST_OPEN_REPEATS) return `more than ${MOST_OPEN_REPEATS} of * + {n,}`;
-    if (spread > 4 || piece === "|") groups.forEach((group) => group.varies = true);
-    if (piece.startsWith("(")) groups.push({ varies: false });
-    closed = piece === ")" ? groups.pop() : undefined;
-  }
-  return undefined;
 }
 
 /**

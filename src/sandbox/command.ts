@@ -39,6 +39,26 @@ export interface CageOptions {
   readonly group?: string;
 }
 
+/** The whole environment of a cage. */
+function environment(scratch: string): Record<string, string> {
+  return {
+    DENO_DIR: scratch,
+    NO_COLOR: "1",
+    DENO_NO_UPDATE_CHECK: "1",
+    // Libraries without HOME ask the system for the user's home, and Mesa asks it even with HOME.
+    HOME: scratch,
+    TMPDIR: scratch,
+    XDG_CACHE_HOME: scratch,
+    // WebGPU needs no permission. With no backend it finds no adapter and loads no driver.
+    DENO_WEBGPU_BACKEND: "none",
+    // In case a version of Deno ignores the line above: no driver is found, and no shader is stored.
+    VK_DRIVER_FILES: "/dev/null",
+    VK_ICD_FILENAMES: "/dev/null",
+    LIBGL_DRIVERS_PATH: "/dev/null",
+    MESA_SHADER_CACHE_DISABLE: "true",
+  };
+}
+
 /** Enters a group, then becomes the program; where it may not enter, nothing runs. */
 export const ENTER = 'echo $$ > "$0/cgroup.procs" && exec "$@"';
 
@@ -60,7 +80,7 @@ export function cageCommand(level: Level, options: CageOptions): CageCommand {
   const { memoryMb, cpuMs, setpriv, scratch, group } = options;
   const cpu = Math.ceil(cpuMs / 1_000) + CPU_SLACK_S;
   const heap = `--v8-flags=--max-old-space-size=${memoryMb}`;
-  const env = { DENO_DIR: scratch, NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" };
+  const env = environment(scratch);
   const deno = realDeno();
   const runner = dyingWithUs(setpriv, [deno, ...FLAGS, heap, RUNNER]);
   if (level === 0) {
@@ -99,9 +119,7 @@ function namespaces(deno: string): string[] {
     "--die-with-parent",
     "--new-session",
     "--clearenv",
-    ...["DENO_DIR", "/scratch", "NO_COLOR", "1", "DENO_NO_UPDATE_CHECK", "1"].flatMap((word, i, all) =>
-      i % 2 === 0 ? ["--setenv", word, all[i + 1]!] : []
-    ),
+    ...Object.entries(environment("/scratch")).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["/usr"].flatMap((path) => ["--ro-bind", path, path]),
     ...["lib", "lib64", "bin"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]),
     "--proc",

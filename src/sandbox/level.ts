@@ -4,6 +4,8 @@ import { ENTER, type Level } from "./command.ts";
 export interface Available {
   readonly level: Level;
   readonly why: string;
+  /** How to get a stronger one; undefined where there is none. */
+  readonly stronger?: string | undefined;
   /** What cages of level 3 are made with. */
   readonly groups?: Cgroups;
   /** The program that makes a process die with the one that started it, where there is one that can. */
@@ -18,7 +20,9 @@ export async function availableLevel(): Promise<Available> {
 
 async function strongest(): Promise<Available> {
   if (Deno.build.os !== "linux") return { level: 0, why: "Deno's own permissions" };
-  if (!await works("prlimit", ["--data=1073741824", "true"])) return { level: 0, why: "no prlimit here" };
+  if (!await works("prlimit", ["--data=1073741824", "true"])) {
+    return { level: 0, why: "no prlimit here", stronger: "install util-linux for prlimit" };
+  }
   const isolated = await works("bwrap", [
     "--unshare-all",
     "--unshare-user",
@@ -28,9 +32,18 @@ async function strongest(): Promise<Available> {
     "/",
     "true",
   ]);
-  if (!isolated) return { level: 1, why: "prlimit; no usable bubblewrap" };
+  if (!isolated) {
+    const stronger = await works("bwrap", ["--version"])
+      ? "allow user namespaces for bubblewrap (the sysctl user.max_user_namespaces above 0; on Ubuntu an AppArmor " +
+        "profile with userns for bwrap; in a container, its own setting)"
+      : "install bubblewrap";
+    return { level: 1, why: "prlimit; no usable bubblewrap", stronger };
+  }
   const groups = await findCgroups(async ({ directory }) => await works("sh", ["-c", ENTER, directory, "true"]));
-  if (!groups) return { level: 2, why: "prlimit and bubblewrap; no control group of our own" };
+  if (!groups) {
+    const stronger = "run the engine where it may make control groups with a memory limit";
+    return { level: 2, why: "prlimit and bubblewrap; no control group of our own", stronger };
+  }
   return { level: 3, why: "prlimit, bubblewrap and a control group", groups };
 }
 

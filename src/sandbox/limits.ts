@@ -32,3 +32,6 @@ export const CAGE_LIMITS: CageLimits = Object.freeze({
 
 /** One line from the cage: a part of a value and what is said about it. */
 export const MAX_FRAME = 2 * 1_048_576;
+
+/** More declarations than these, in characters, are not handed to the type checker. */
+export const MAX_DECLARATIONS = 4 * 1_048_576;

@@ -1,4 +1,4 @@
-// The main module of a cage: trusted, alone in its process, with no permission at all. It imports nothing, since in the
+// The main module of a cage: trusted, alone in its process, with no permission at all. It imports no file, since in the
 // strictest cage no other file is there. The code it runs arrives as the first line of stdin and is imported as a `data:`
 // module: as a main module it could read any file through static imports, whatever the permissions.
 
@@ -52,6 +52,10 @@ PlainObject.defineProperty(NotCapable.prototype, "name", {
     this.stack = withoutFlag(this.stack ?? "");
   },
 });
+const slice = PlainFunction(PlainString.prototype.slice);
+const bytesPrototype = PlainObject.getPrototypeOf(Uint8Array.prototype);
+const subarray = PlainFunction(bytesPrototype.subarray);
+const lengthOf = PlainFunction(PlainObject.getOwnPropertyDescriptor(bytesPrototype, "length")!.get!);
 const mapGet = PlainFunction(PlainMap.prototype.get);
 const mapSet = PlainFunction(PlainMap.prototype.set);
 const mapDelete = PlainFunction(PlainMap.prototype.delete);
@@ -99,18 +103,36 @@ function lineAtOnce(): string {
 
 let nonce = "";
 
-function send(frame: Record<string, unknown>): void {
-  const bytes = encode(`${stringify({ n: nonce, ...frame })}\n`);
-  for (let sent = 0; sent < bytes.length;) sent += writeSync(bytes.subarray(sent));
+/** A frame, or an object in it. Without a prototype: the code may add properties to `Object.prototype`. */
+interface Fields {
+  readonly __proto__: null;
+  readonly [name: string]: string | number | boolean | undefined | null | Fields;
+}
+
+/** JSON of a frame. `JSON.stringify` of an object would call a `toJSON` that the code put on `Object.prototype`. */
+function written(fields: Fields): string {
+  let text = "";
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined || value === null) continue;
+    text += `${text && ","}"${name}":${typeof value === "object" ? written(value) : stringify(value)}`;
+  }
+  return `{${text}}`;
+}
+
+function send(frame: Fields): void {
+  const bytes = encode(`${written({ ...frame, __proto__: null, n: nonce })}\n`);
+  const length = lengthOf(bytes);
+  for (let sent = 0; sent < length;) sent += writeSync(subarray(bytes, sent));
 }
 
 /** A value of any size, as JSON in parts, each a frame of its own. */
-function sendValue(frame: Record<string, unknown>, value: unknown): void {
-  const written: string | undefined = stringify(value);
-  const json = written ?? "null";
-  for (let at = 0; json.length - at > PART; at += PART) send({ ...frame, part: json.slice(at, at + PART) });
-  const last = json.slice(Math.floor((json.length - 1) / PART) * PART);
-  send({ ...frame, last, ...written === undefined && { none: true } });
+function sendValue(frame: Fields, value: unknown): void {
+  const text: string | undefined = stringify(value);
+  const json = text ?? "null";
+  let at = 0;
+  for (; json.length - at > PART; at += PART) send({ ...frame, __proto__: null, part: slice(json, at, at + PART) });
+  send({ ...frame, __proto__: null, last: slice(json, at), none: text === undefined ? true : undefined });
 }
 
 interface Waiter {
@@ -136,7 +158,7 @@ function ask(method: "call" | "result", what: string, args: unknown): Promise<un
   const place = PlainString(new PlainError().stack);
   return new PlainPromise((resolve, reject) => {
     mapSet(waiting, id, { resolve, reject, text: "", place });
-    sendValue({ t: method, id, what }, args);
+    sendValue({ __proto__: null, t: method, id, what }, args);
   });
 }
 
@@ -183,7 +205,7 @@ const results = PlainObject.freeze({
 function log(level: string) {
   return (...values: unknown[]) => {
     const text = values.map((value) => typeof value === "string" ? value : inspect(value, { depth: 4 })).join(" ");
-    send({ t: "log", level, text: text.slice(0, LONGEST_LOG) });
+    send({ __proto__: null, t: "log", level, text: slice(text, 0, LONGEST_LOG) });
   };
 }
 const quiet = () => {};
@@ -201,9 +223,21 @@ globalThis.console = new Proxy({} as Console, {
   get: (_, name) => typeof name === "string" && name in levels ? log(levels[name as keyof typeof levels]) : quiet,
 });
 
+// A thread has all the globals that are removed below, and is not bound by anything that this file does.
+class NoWorker {
+  constructor() {
+    throw new NotCapable("Code in the sandbox may not start threads");
+  }
+}
+// The ES module copies its exports from this object when it is first imported. The first such call makes the global
+// function `nodeBootstrap`, which is removed below.
+PlainObject.assign(process.getBuiltinModule("node:worker_threads"), { Worker: NoWorker });
+const { Worker: imported } = await import("node:worker_threads");
+if (imported as unknown !== NoWorker) throw new PlainError("Worker threads cannot be closed in this version of Deno");
+
 // Not a boundary, only tidy: what would keep something for another run, start another thread, or talk past the runner.
 const TAKEN_AWAY =
-  "Worker localStorage sessionStorage caches BroadcastChannel EventSource WebSocket prompt alert confirm";
+  "Worker localStorage sessionStorage caches BroadcastChannel EventSource WebSocket prompt alert confirm nodeBootstrap";
 for (const name of TAKEN_AWAY.split(" ")) delete (globalThis as Record<string, unknown>)[name];
 // It would load the drivers of the machine.
 delete (Navigator.prototype as unknown as { gpu?: unknown }).gpu;
@@ -248,16 +282,16 @@ parse(stringify({ n: "", value: await warmUp() }));
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
-  send({ t: "error", error: failureOf(event.reason, false) });
+  send({ __proto__: null, t: "error", error: failureOf(event.reason, false) });
 });
 // The first line wakes us up, the second is the code.
 lineAtOnce();
-send({ t: "up" });
+send({ __proto__: null, t: "up" });
 const first = parse(lineAtOnce()) as First;
 nonce = first.nonce;
 const { head, url, lines } = wrap(first.code, PlainObject.keys(first.servers));
 
-interface Failure {
+interface Failure extends Fields {
   readonly type: string;
   readonly message: string;
   readonly line?: number;
@@ -292,6 +326,7 @@ function failureOf(thrown: unknown, isLoading: boolean): Failure {
     },
   };
   return {
+    __proto__: null,
     type,
     message: error.name === "Error" || type !== "RuntimeError" ? message : `${error.name}: ${message}`,
     ...where,
@@ -306,7 +341,7 @@ try {
   isLoading = false;
   const servers = PlainObject.values(first.servers).map(byName);
   const value = await module.default(first.context, first.deps, tools, results, ToolError, ...servers);
-  sendValue({ t: "value" }, value);
+  sendValue({ __proto__: null, t: "value" }, value);
 } catch (error) {
-  send({ t: "error", error: failureOf(error, isLoading) });
+  send({ __proto__: null, t: "error", error: failureOf(error, isLoading) });
 }

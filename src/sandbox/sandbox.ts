@@ -1,9 +1,10 @@
 import { AgentCardsError } from "../model/errors.ts";
-import { type CageOutcome, type CageRequest, type CageTools, startCage } from "./cage.ts";
+import { type Cage, type CageOutcome, type CageRequest, type CageTools, startCage } from "./cage.ts";
 import type { Cgroups } from "./cgroup.ts";
 import type { Level } from "./command.ts";
+import type { CodeFailure } from "./frame.ts";
 import { CAGE_LIMITS, type CageLimits } from "./limits.ts";
-import { createDoor } from "./semaphore.ts";
+import { createDoor, type Door, type DoorLimits, doorLimits } from "./semaphore.ts";
 import { createPool } from "./pool.ts";
 
 export interface SandboxOptions {
@@ -15,6 +16,8 @@ export interface SandboxOptions {
   readonly ready?: number;
   /** Where the cages have their folders; what is in there is thrown away. */
   readonly folder?: string;
+  /** What all runs may use together; by default as the machine allows. */
+  readonly together?: DoorLimits;
   /** Tells who kills what is left when we die. */
   watch(pid: number): void;
   forget(pid: number): void;
@@ -34,23 +37,24 @@ export interface RunCodeOptions {
   readonly limits?: Partial<CageLimits>;
 }
 
-/** Of code that was given up before it began. */
-const CANCELLED: CageOutcome = {
-  result: { ok: false, error: { type: "TimeoutError", message: "The run was cancelled" } },
-  logs: [],
-  metrics: { ms: 0, calls: 0, peakMb: 0, bytesIn: 0 },
-};
+/** The outcome of code that did not begin. */
+function notRun(type: CodeFailure["type"], message: string): CageOutcome {
+  return {
+    result: { ok: false, error: { type, message } },
+    logs: [],
+    metrics: { ms: 0, calls: 0, peakMb: 0, bytesIn: 0 },
+  };
+}
+const CANCELLED = notRun("TimeoutError", "The run was cancelled");
 const READY = 2;
 const REFILL_AFTER_MS = 3;
-/** More only take the processor from each other, and each may hold half a gigabyte. */
-const MOST_AT_ONCE = Math.max(8, 2 * navigator.hardwareConcurrency);
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { level, groups, setpriv, ready = READY, folder, watch, forget } = options;
   const start = ({ memoryMb, cpuMs }: CageLimits) =>
     startCage({ level, memoryMb, cpuMs, setpriv, watch, forget, ...groups && { groups }, ...folder && { folder } });
   const pool = createPool(ready, () => start(CAGE_LIMITS));
-  const enter = createDoor(MOST_AT_ONCE);
+  const door = createDoor(options.together ?? doorLimits());
 
   return {
     level,
@@ -68,21 +72,27 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       // Whoever may run longer may compute longer.
       const cpuMs = Math.max(CAGE_LIMITS.cpuMs, given.wallMs ?? 0);
       const limits = { ...CAGE_LIMITS, cpuMs, ...given };
-      const leave = await enter(signal);
-      if (!leave) return CANCELLED;
-      try {
-        return await runOne(request, tools, { limits, signal });
-      } finally {
-        leave();
-      }
+      const { memoryMb, wallMs } = limits;
+      const leave = await door.enter({ memoryMb, waitMs: wallMs, signal });
+      if (leave === "cancelled") return CANCELLED;
+      if (leave === "full") return notRun("LimitError", noRoom(door, limits));
+      return await runOne(request, tools, { limits, signal, leave });
     },
     close: pool.close,
   };
 
-  async function runOne(request: CageRequest, tools: CageTools, { limits, signal }: Bounds): Promise<CageOutcome> {
+  async function runOne(request: CageRequest, tools: CageTools, bounds: Bounds): Promise<CageOutcome> {
+    const { limits, signal, leave } = bounds;
     // Heap and processor time of a process are set when it starts: one that needs others is started for itself.
     const isUsual = limits.memoryMb === CAGE_LIMITS.memoryMb && limits.cpuMs <= CAGE_LIMITS.cpuMs;
-    const cage = await (isUsual ? pool.take(signal) : start(limits));
+    let cage: Cage | undefined;
+    try {
+      cage = await (isUsual ? pool.take(signal) : start(limits));
+    } finally {
+      // A process has its memory until it has ended, which is after its answer.
+      if (cage) void cage.exited.finally(leave);
+      else leave();
+    }
     if (!cage) return CANCELLED;
     const outcome = await cage.run(request, tools, limits, signal);
     // After the answer has gone out.
@@ -94,4 +104,19 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 interface Bounds {
   readonly limits: CageLimits;
   readonly signal: AbortSignal;
+  /** Gives back the room of the run. */
+  leave(): void;
+}
+
+const ASK_FOR_LESS = "ask for less by options.memory_mb (in a task: sandbox_config.memoryLimit)";
+
+/** Why a run was not let in. */
+function noRoom({ limits, taken }: Door, { memoryMb, wallMs }: CageLimits): string {
+  const all = `${limits.memoryMb} MB, half of this machine's memory`;
+  if (memoryMb > limits.memoryMb) {
+    return `The code asks for ${memoryMb} MB, and all code together may use ${all}; ${ASK_FOR_LESS}`;
+  }
+  const { runs, memoryMb: held } = taken();
+  return `No room for the code within ${wallMs} ms: ${runs} other runs hold ${held} MB of the memory for all code ` +
+    `(${all}); try again later, or ${ASK_FOR_LESS}`;
 }

@@ -4,6 +4,7 @@ import { isObject, jsonDepth } from "../model/json.ts";
 import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
 import { oneLine } from "../model/text.ts";
 import { dyingWithUs } from "./command.ts";
+import { MAX_DECLARATIONS } from "./limits.ts";
 
 /** Something in the code that does not fit, at the place where its author wrote it. */
 export interface TypeProblem {
@@ -25,8 +26,8 @@ export interface TypeCheckRequest {
 
 /** Looks at code without running it. */
 export interface TypeChecker {
-  /** What does not fit, in the order of the code; nothing when all is well. */
-  check(request: TypeCheckRequest, signal: AbortSignal): Promise<readonly TypeProblem[]>;
+  /** What does not fit, in the order of the code; nothing when all is well. An owner has one check at a time. */
+  check(request: TypeCheckRequest, signal: AbortSignal, owner?: unknown): Promise<readonly TypeProblem[]>;
   close(): Promise<void>;
 }
 
@@ -49,7 +50,6 @@ const START_MS = 30_000;
 const IDLE_MS = 60_000;
 const MEMORY_MB = 512;
 const MAX_CODE = 256 * 1024;
-const MAX_DECLARATIONS = 4 * 1_048_576;
 const MAX_REPLY = 256 * 1024;
 const MAX_PROBLEMS = 20;
 const MAX_MESSAGE = 500;
@@ -59,13 +59,35 @@ const RUNNER = fileURLToPath(new URL("./typecheck_runner.ts", import.meta.url));
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** One process, started for the first check and kept for the next ones; checks go through it one after another. */
+/** So many checks of different owners run at once. */
+const LANES = 2;
+/** A second process takes a second to start: it is worth it only where the first one is not done soon. */
+const SECOND_AFTER_MS = 500;
+/** A check that takes longer ends when others wait for its place. */
+const PATIENCE_MS = 2_000;
+const LOOK_EVERY_MS = 100;
+
+/** A place for one check at a time, with the process that is kept for the next one. */
+interface Lane {
+  process?: CheckProcess | undefined;
+  idle?: ReturnType<typeof setTimeout>;
+  /** `since`: when its process began with it; undefined while that starts. */
+  work?: { readonly owner: unknown; since?: number; hurry(): void } | undefined;
+}
+
+interface Waiting {
+  readonly owner: unknown;
+  begin(lane: Lane): Promise<unknown>;
+}
+
+/** A process for each place, started for its first check and kept for the next ones. */
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS } = options;
   const running = new Set<CheckProcess>();
-  let current: CheckProcess | undefined;
-  let line: Promise<unknown> = Promise.resolve();
-  let idle: ReturnType<typeof setTimeout> | undefined;
+  const lanes: readonly Lane[] = Array.from({ length: LANES }, () => ({}));
+  const waiting: Waiting[] = [];
+  const open = new Set<Promise<unknown>>();
+  let looking: ReturnType<typeof setTimeout> | undefined;
   let lastId = 0;
   const closing = new AbortController();
 
@@ -76,46 +98,101 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     return started;
   }
 
-  async function checkNow(request: TypeCheckRequest, signal: AbortSignal): Promise<readonly TypeProblem[]> {
+  async function checkNow(lane: Lane, request: TypeCheckRequest, signal: AbortSignal): Promise<readonly TypeProblem[]> {
     if (signal.aborted) throw cancelled();
-    clearTimeout(idle);
-    const used = current && !current.isOver() ? current : current = start();
+    clearTimeout(lane.idle);
+    const used = lane.process && !lane.process.isOver() ? lane.process : lane.process = start();
     try {
       await within(START_MS, used.ready, signal);
+      if (lane.work) lane.work.since = performance.now();
       return await within(timeoutMs, used.ask({ id: ++lastId, ...request }), signal);
     } catch (error) {
       // Nothing stops a compiler but the end of its process, and nobody trusts one that has failed.
       used.kill();
-      if (current === used) current = undefined;
+      if (lane.process === used) lane.process = undefined;
       throw error;
     } finally {
-      if (current) idle = setTimeout(end, idleMs);
+      if (lane.process) lane.idle = setTimeout(() => end(lane), idleMs);
     }
   }
 
-  function end(): void {
-    clearTimeout(idle);
-    current?.kill();
-    current = undefined;
+  function end(lane: Lane): void {
+    clearTimeout(lane.idle);
+    lane.process?.kill();
+    lane.process = undefined;
+  }
+
+  /** How long the check that has taken longest has taken. */
+  function longest(): { ms: number; hurry(): void } {
+    const all = lanes.flatMap(({ work }) =>
+      work ? [{ ms: work.since === undefined ? 0 : performance.now() - work.since, hurry: work.hurry }] : []
+    );
+    return all.toSorted((a, b) => b.ms - a.ms)[0]!;
+  }
+
+  /** Gives free places to those who wait, the first first, one for each owner; with none free, the slowest has to end. */
+  function dispatch(): void {
+    clearTimeout(looking);
+    for (const one of [...waiting]) {
+      if (lanes.some(({ work }) => work && work.owner === one.owner)) continue;
+      const free = lanes.filter(({ work }) => !work);
+      const isAlone = free.length === lanes.length;
+      const lane = free.find((one) => one.process) ??
+        (isAlone || longest().ms >= SECOND_AFTER_MS ? free[0] : undefined);
+      if (!lane) {
+        if (free.length === 0 && longest().ms >= PATIENCE_MS) longest().hurry();
+        looking = setTimeout(dispatch, LOOK_EVERY_MS);
+        return;
+      }
+      waiting.splice(waiting.indexOf(one), 1);
+      void one.begin(lane).finally(() => {
+        lane.work = undefined;
+        dispatch();
+      });
+    }
   }
 
   return {
-    async check(request, signal) {
+    async check(request, signal, owner) {
       if (request.code.length > MAX_CODE || request.declarations.length > MAX_DECLARATIONS) {
         throw new AgentCardsError("INPUT_INVALID", "This is too much code, or too many tools, to check types", {
           hint: HINT,
         });
       }
-      const either = AbortSignal.any([signal, closing.signal]);
-      const turn = line.then(() => checkNow(request, either));
-      line = turn.catch(() => {});
+      const hurried = new AbortController();
+      const either = AbortSignal.any([signal, closing.signal, hurried.signal]);
+      const turn = Promise.withResolvers<readonly TypeProblem[]>();
+      const begin = (lane: Lane) => {
+        lane.work = { owner, hurry: () => hurried.abort() };
+        const checked = checkNow(lane, request, either);
+        checked.then(turn.resolve, turn.reject);
+        return checked.catch(() => {});
+      };
+      turn.promise.catch(() => {});
+      open.add(turn.promise);
+      const done = () => void open.delete(turn.promise);
+      turn.promise.then(done, done);
+      waiting.push({ owner, begin });
+      dispatch();
       // Whoever gives up does not wait for those before him.
-      return await within(undefined, turn, either);
+      try {
+        return await within(undefined, turn.promise, either);
+      } catch (error) {
+        if (!hurried.signal.aborted) throw error;
+        throw new AgentCardsError(
+          "TIMEOUT",
+          `Checking the types took more than ${PATIENCE_MS / 1_000} s; others wait`,
+          {
+            hint: HINT,
+          },
+        );
+      }
     },
     async close() {
       closing.abort();
-      await line;
-      end();
+      await Promise.allSettled([...open]);
+      clearTimeout(looking);
+      lanes.forEach(end);
       await Promise.all([...running].map(({ exited }) => exited));
     },
   };

@@ -1,6 +1,7 @@
 import type { Session } from "../call/session.ts";
 import type { Address, Caller, CallResult } from "../model/call.ts";
 import { AgentCardsError } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { isObject } from "../model/json.ts";
 import { toolId } from "../model/tool.ts";
 import { promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
@@ -39,7 +40,9 @@ export async function forward(session: Session, request: ForwardedRequest, calle
       `${toolId(address.server, address.name)} answered more than can be passed on`,
     );
   }
-  return { kind: "result", result: withSeenUris(session, address.server, result.result) };
+  // A prompt is a definition that a model will follow, not data.
+  const shown = method === "prompts/get" ? withoutInvisible(result.result) : result.result;
+  return { kind: "result", result: withSeenUris(session, address.server, shown) };
 }
 
 /** The server that a request is for, and the name that this server uses. */

@@ -1,5 +1,6 @@
 import type { ServerEvent } from "../mcp/upstream.ts";
 import { describe } from "../model/errors.ts";
+import { withoutInvisible } from "../model/invisible.ts";
 import { isObject } from "../model/json.ts";
 import { oneLine } from "../model/text.ts";
 import { log } from "../telemetry/log.ts";
@@ -55,7 +56,8 @@ export function createClientSide({ session, calls, send, notify, isOlder, isCrow
       if (isShown) notify(`notifications/${event.list}/list_changed`);
       return;
     }
-    const params = open.privacy?.hide(event.params, server) ?? event.params;
+    const said = withoutInvisible(event.params);
+    const params = open.privacy?.hide(said, server) ?? said;
     if (event.kind === "elicitation_complete") {
       if (isOlder()) send({ method: "notifications/elicitation/complete", params });
     } else if (event.kind === "log") logged(open, server, params);
@@ -74,10 +76,10 @@ export function createClientSide({ session, calls, send, notify, isOlder, isCrow
       ? `${server}/${params.logger}`
       : server;
     const message = { ...params, ...logger !== undefined && { logger } };
-    const waiting = [...open.calls(server)].map(({ client }) => client).filter(({ owner }) => owner === open);
+    const waiting = [...open.calls(server)].map(({ client }) => client);
     const client = waiting.findLast((one) => one.log);
-    // Of many clients nobody hears what may be about another one's call.
-    if (isCrowd && waiting.length > 1) return;
+    // Of many clients or sessions nobody hears what may be about another one's call.
+    if (isCrowd && waiting.length > 1 || waiting.some(({ owner }) => owner !== open)) return;
     if (client) client.log!(message);
     else if (isOlder() && calls.isLogged(params.level)) send({ method: "notifications/message", params: message });
   }

@@ -3,8 +3,8 @@ import type { Ask } from "../model/question.ts";
 import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { debug } from "../telemetry/log.ts";
-import { shapeOf } from "../telemetry/redact.ts";
-import { textResult } from "../call/answer.ts";
+import { type Redactor, shapeOf } from "../telemetry/redact.ts";
+import { shownJson, textResult } from "../call/answer.ts";
 import { takes } from "../call/human/asking.ts";
 import { fileOf } from "../call/session_observer.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
@@ -30,6 +30,8 @@ export interface CallsOptions {
 const INTERNAL_ERROR = -32603;
 /** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
 const APART_MS = 3;
+/** No session was opened, so no secret was read. */
+const UNREDACTED: Pick<Redactor, "redact" | "clean"> = { redact: (text) => text, clean: (value) => value };
 const NOTHING_SEALED: SealedState = { rounds: 0 };
 /** What the one who asked has to mend. */
 const WRONG: ReadonlySet<string> = new Set([
@@ -81,7 +83,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     let outcome: CallResult;
     let toldAt = -Infinity;
     // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
-    const route: Route = { id, token: meta.progressToken, approved: undefined };
+    const route: Route = { id, token: meta.progressToken, approved: undefined, asked: {} };
     const placed = Promise.withResolvers<void>();
     if (isRepeated) placing.add(placed.promise);
     try {
@@ -93,8 +95,9 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
       const call = method === "tools/call" ? given : { method, ...given };
       const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
       // Older clients know nothing of states: what stands there is none of ours.
-      const { state, rounds, approved } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      const { state, rounds, approved, asked = route.asked } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
       route.approved = approved;
+      route.asked = asked;
       work = workFor(open, method as string, { ...given, requestState: state }, meta);
       if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
       const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
@@ -126,7 +129,15 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
           : { kind: "nobody" };
         const caller: Caller = {
           signal: controller.signal,
-          client: { owner: open, capabilities: client, takesQuestions: isModern, request: ask, ...told },
+          client: {
+            owner: open,
+            capabilities: client,
+            asked,
+            // A stateless client gets a question as the answer of its own request, and may never come back.
+            ...isModern && { takesQuestions: true, turn: asked },
+            request: ask,
+            ...told,
+          },
           human,
           ...origin && { key: () => keyOf(origin, call) },
           ...traceOf(meta),
@@ -150,7 +161,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
 
   /** What a client hears of something that went wrong: a tool's answer where the agent is to read it. */
   function failed(error: unknown, method: string): CallResult {
-    const said = describe(error);
+    const { redact, clean } = opened?.shared.redactor ?? UNREDACTED;
+    const said = redact(describe(error));
     const text = opened?.privacy?.hide(said, "agentcards") ?? said;
     const { code, data } = toAgentCardsError(error);
     // A state that is not ours is its client's mistake, and nothing an agent could mend.
@@ -160,7 +172,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
       kind: "error",
       code: isWrong ? INVALID_PARAMS : INTERNAL_ERROR,
       message: text,
-      ...data && { data: opened?.privacy?.hide(data, "agentcards") ?? data },
+      ...data && { data: clean(opened?.privacy?.hide(data, "agentcards") ?? data) },
     };
   }
 
@@ -170,14 +182,14 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     { isModern, method }: { isModern: boolean; method: string },
   ): number {
     if (outcome.kind === "large") {
-      const frame = spliced(id, outcome.large.json, isModern);
+      const frame = spliced(id, outcome.large.shown ?? outcome.large.json, isModern);
       sendRaw(id, frame);
       return outcome.large.bytes;
     }
     const [key, value] = outcome.kind === "error"
       ? ["error", errorOf(outcome, isModern)]
       : ["result", isModern ? modern(outcome.result, method) : legacy(outcome.result)];
-    const json = JSON.stringify(value);
+    const json = shownJson(value);
     sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${json}}`);
     return json.length;
   }

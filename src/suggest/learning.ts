@@ -163,9 +163,11 @@ function isLearnedFrom({ call: { method, origin, address: { server } } }: EndedC
 /** A call as it is remembered; not one that carries a secret, or that nobody could keep. */
 function stepOf({ tool, call, result }: EndedCall, redactor: Redactor): Remembered | undefined {
   const args = isObject(call.params.arguments) ? call.params.arguments as JsonObject : {};
+  // Sorting the keys of a giant takes longer than to see that it is one.
+  if (JSON.stringify(args).length > LONGEST_ARGUMENTS) return undefined;
   const text = canonicalJson(args);
   const names = Object.keys(args);
-  if (text.length > LONGEST_ARGUMENTS || names.some((name) => !isPlainKey(name) || SECRET.test(name))) return undefined;
+  if (names.some((name) => !isPlainKey(name) || SECRET.test(name))) return undefined;
   if (redactor.redact(text) !== text || !text.isWellFormed()) return undefined;
   const leaves = result?.kind === "result" ? leavesOf(valueOf(result.result)) : [];
   return { tool, call: callName(tool, args) ?? "", arguments: args, leaves };

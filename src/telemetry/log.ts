@@ -1,5 +1,6 @@
 import type { Logger, LogRecord, Sink } from "@logtape/logtape";
 import { messageOf } from "../model/errors.ts";
+import { openDailyFile } from "./daily_file.ts";
 import type { Redactor } from "./redact.ts";
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
@@ -13,7 +14,7 @@ export interface LogOptions {
   readonly redactor: Redactor;
 }
 
-const KEPT = 14 * 86_400_000;
+const KEPT_DAYS = 14;
 const encoder = new TextEncoder();
 
 let logger: Logger | undefined;
@@ -22,21 +23,13 @@ let dispose: (() => Promise<void>) | undefined;
 /** Starts logging: one JSON object per line, every line through the one redacting writer. */
 export async function startLog(options: LogOptions): Promise<void> {
   // Loaded here: a client that waits for its handshake does not wait for a log.
-  const [{ getTimeRotatingFileSink }, { configure, getLogger, jsonLinesFormatter, ...logtape }] = await Promise.all([
-    import("@logtape/file"),
-    import("@logtape/logtape"),
-  ]);
+  const { configure, getLogger, jsonLinesFormatter, ...logtape } = await import("@logtape/logtape");
   const formatter = (record: LogRecord) => escapeControls(options.redactor.redact(jsonLinesFormatter(record)));
   const sinks: Record<string, Sink> = {};
   if (options.directory) {
-    const { directory } = options;
-    sinks.file = getTimeRotatingFileSink({
-      directory,
-      filename: (date) => makePrivate(directory, `agentcards-${date.toISOString().slice(0, 10)}.log`),
-      maxAgeMs: KEPT,
-      bufferSize: 0,
-      formatter,
-    });
+    const file = openDailyFile(options.directory, KEPT_DAYS);
+    const write = (record: LogRecord) => file.write(formatter(record));
+    sinks.file = Object.assign(write, { [Symbol.dispose]: file[Symbol.dispose] });
   }
   if (options.stderr) sinks.stderr = (record) => void Deno.stderr.writeSync(encoder.encode(formatter(record)));
   await configure({
@@ -49,16 +42,6 @@ export async function startLog(options: LogOptions): Promise<void> {
   });
   logger = getLogger("agentcards");
   dispose = logtape.dispose;
-}
-
-/** Makes the day's file, which the sink is about to open, so that others cannot read it. */
-function makePrivate(directory: string, name: string): string {
-  try {
-    Deno.openSync(`${directory}/${name}`, { create: true, append: true, mode: 0o600 }).close();
-  } catch {
-    // The sink will meet the same problem and tell it.
-  }
-  return name;
 }
 
 /** JSON leaves C1 controls and Unicode's own line ends as they are; a terminal or a viewer would act on them. */

@@ -1,69 +1,138 @@
+import { createFinder, type Find, SHORTEST_NEEDLE } from "./finder.ts";
+import { hasBackslashes, readEscapes, type Reading, spellingsOf, unescaped, withoutBackslashes } from "./spellings.ts";
+
 /** Knows every configured secret and takes them out of text. */
 export interface Redactor {
   /** Registers values that must never be shown; short ones are too common to be taken out safely. */
   add(values: Iterable<string>): void;
   redact(text: string): string;
-  /** A JSON value without secrets in its strings and keys; the very value when there are none. */
+  /** A JSON value without secrets in its strings, keys and media. */
   clean<T>(value: T): T;
   /** Parses JSON, then cleans it: in the text itself a secret may be spelt with escapes, or overlap one. */
   parse(json: string): unknown;
-  /** Every form that is taken out, for a redactor in another thread. */
-  forms(): string[];
+  /** The values that are taken out, for a redactor in another thread. */
+  values(): readonly string[];
 }
 
-const SHORTEST_SECRET = 8;
+/** Shorter values are too common in texts to be taken out of them. */
+export const SHORTEST_SECRET = SHORTEST_NEEDLE;
 const REPLACEMENT = "[redacted]";
+/** Media that are larger are searched for the secret itself only, not for other spellings of it. */
+const LARGEST_DECODED = 1024 * 1024;
+/** A longer text with an escaped secret in it is withheld: to find its place would stall everybody. */
+const LONGEST_READ = 256 * 1024;
+const MEDIA = /"(?:blob|image|audio)"/;
+const BASE64_CHARACTER = /[A-Za-z0-9+/_-]/;
 
 /** A redactor with no secrets yet. */
 export function createRedactor(): Redactor {
   const known = new Set<string>();
-  let pattern: RegExp | undefined;
-  const redact = (text: string) => pattern ? text.replace(pattern, REPLACEMENT) : text;
-  const clean = <T>(value: T): T => pattern ? mapStrings(value, redact) as T : value;
+  const needles = new Set<string>();
+  const base64 = new Set<string>();
+  let find: Find | undefined;
+  /** Finds needles in texts whose escapes were read. */
+  let findRead: Find | undefined;
+  let isWhole = false;
+
+  /** A text without the needles that are found in a reading of it. Of base64 the characters that hold the last bits go, too. */
+  function withoutNeedles(source: string, reading: Reading, find: Find): string {
+    const { text } = reading;
+    const isPart = (needle: string, index: number) =>
+      base64.has(needle) && index >= 0 && index < text.length && BASE64_CHARACTER.test(text[index]!);
+    let [clean, done, next] = ["", 0, 0];
+    for (let found = find(text); found; found = find(text, next)) {
+      const { needle, at } = found;
+      const end = at + needle.length;
+      const first = at > next && isPart(needle, at - 1) ? at - 1 : at;
+      next = isPart(needle, end) ? end + 1 : end;
+      clean += source.slice(done, Math.max(done, reading.from(first))) + REPLACEMENT;
+      done = reading.to(next - 1);
+    }
+    return next === 0 ? source : clean + source.slice(done);
+  }
+
+  function redact(text: string): string {
+    if (!find || text.length < SHORTEST_SECRET) return text;
+    const clean = withoutNeedles(text, { text, from: (index) => index, to: (index) => index + 1 }, find);
+    if (!holdsEscaped(clean)) return clean;
+    if (clean.length > LONGEST_READ) return REPLACEMENT;
+    const cleaner = withoutNeedles(clean, readEscapes(clean, isWhole), findRead!);
+    return holdsEscaped(cleaner) ? REPLACEMENT : cleaner;
+  }
+
+  /** Whether a needle is in a text once its escapes are read. */
+  function holdsEscaped(text: string): boolean {
+    const read = unescaped(text, isWhole);
+    return read !== undefined && findRead!(read) !== undefined;
+  }
+
+  const clean = <T>(value: T): T => find ? mapParts(value) as T : value;
+
+  function mapParts(value: unknown): unknown {
+    if (typeof value === "string") return redact(value);
+    if (Array.isArray(value)) return value.map(mapParts);
+    if (typeof value !== "object" || value === null) return value;
+    return withheld(value as Record<string, unknown>) ??
+      Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), mapParts(item)]));
+  }
+
+  /** What stands in the place of an image, a sound or a file that holds a secret; its base64 would be broken without it. */
+  function withheld(part: Record<string, unknown>): Record<string, unknown> | undefined {
+    const { type, data, blob, mimeType: _type, ...rest } = part;
+    if (typeof blob === "string" && holds(blob)) {
+      return { ...clean(rest), mimeType: "text/plain", text: `${REPLACEMENT} This file held a configured secret.` };
+    }
+    if ((type === "image" || type === "audio") && typeof data === "string" && holds(data)) {
+      return { type: "text", text: `${REPLACEMENT} This ${type} held a configured secret.` };
+    }
+    return undefined;
+  }
+
+  function holds(data: string): boolean {
+    if (redact(data) !== data) return true;
+    if (data.length > LARGEST_DECODED * 4 / 3) return false;
+    try {
+      // Byte by byte: the secret itself was found in the base64 already, and its other spellings are ASCII.
+      const text = atob(data);
+      return redact(text) !== text;
+    } catch {
+      // It is no base64, and was looked at as text.
+      return false;
+    }
+  }
+
+  function mayHold(json: string, find: Find): boolean {
+    return find(json) !== undefined || MEDIA.test(json) || holdsEscaped(json);
+  }
+
   return {
     redact,
     clean,
     parse(json) {
       const value: unknown = JSON.parse(json);
-      return pattern && (json.includes("\\u") || json.search(pattern) >= 0) ? clean(value) : value;
+      return find && mayHold(json, find) ? clean(value) : value;
     },
     add(values) {
-      const before = known.size;
+      const before = needles.size;
       for (const value of values) {
-        for (const form of forms(value)) known.add(form);
+        if (!isSecret(value) || known.has(value)) continue;
+        known.add(value);
+        isWhole ||= hasBackslashes(value);
+        const spelt = spellingsOf(value);
+        for (const needle of spelt.base64) base64.add(needle);
+        for (const needle of [...spelt.plain, ...spelt.hex, ...spelt.base64]) needles.add(needle);
       }
-      if (known.size === before) return;
-      const longestFirst = [...known].sort((a, b) => b.length - a.length);
-      pattern = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join("|"), "g");
+      if (needles.size === before) return;
+      find = createFinder(needles);
+      findRead = createFinder([...needles].map(withoutBackslashes).filter(isSecret));
     },
-    forms: () => [...known],
+    values: () => [...known],
   };
 }
 
-function mapStrings(value: unknown, map: (text: string) => string): unknown {
-  if (typeof value === "string") return map(value);
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, map));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [map(key), mapStrings(item, map)]));
-}
-
-/** A secret as it is, as it looks inside JSON, in a URL and in base64; of "Bearer X" also the X alone. */
-function forms(value: string): string[] {
-  const bare = /^\S+ (\S+)$/.exec(value)?.[1];
-  const found = bare ? forms(bare) : [];
-  if (value.length < SHORTEST_SECRET) return found;
-  const base64 = new TextEncoder().encode(value).toBase64().replace(/=+$/, "");
-  const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
-  return [...found, value, ...jsonForms(value), encodeURIComponent(value.toWellFormed()), base64, base64url];
-}
-
-/** A text inside JSON, as JavaScript writes it, Go (`&`, `<`, `>` escaped), Python (ASCII only) and PHP (`/` as well). */
-function jsonForms(value: string): string[] {
-  const plain = JSON.stringify(value).slice(1, -1);
-  const escaped = (text: string, which: RegExp) =>
-    text.replace(which, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  const ascii = escaped(plain, /[^\0-\x7f]/g);
-  return [plain, escaped(plain, /[&<>]/g), ascii, ascii.replaceAll("/", "\\/")];
+/** Whether a value is long enough to be taken out. */
+export function isSecret(value: string): boolean {
+  return value.length >= SHORTEST_SECRET;
 }
 
 /** What an argument looks like without what it says: `{path: string(12), limit: number}`. */

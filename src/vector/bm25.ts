@@ -14,6 +14,8 @@ export interface LexicalIndex {
 
 const K1 = 0.9;
 const B = 0.5;
+/** A word that is said again and again counts no more than this. */
+const MOST = 8;
 
 /** BM25 over weighted terms: a name counts more than a description without being an index of its own. */
 export function buildLexicalIndex(documents: readonly WeightedTerms[]): LexicalIndex {
@@ -21,7 +23,7 @@ export function buildLexicalIndex(documents: readonly WeightedTerms[]): LexicalI
   const lengths = new Float32Array(documents.length);
   documents.forEach((weighted, document) => {
     const counts = new Map<string, number>();
-    for (const [term, weight] of weighted) counts.set(term, (counts.get(term) ?? 0) + weight);
+    for (const [term, weight] of weighted) counts.set(term, Math.min(MOST, (counts.get(term) ?? 0) + weight));
     for (const [term, weight] of counts) {
       lengths[document]! += weight;
       postings.getOrInsertComputed(term, () => []).push({ document, weight });

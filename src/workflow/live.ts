@@ -67,7 +67,7 @@ const LARGEST_SNAPSHOT = 4_000_000;
 const REMEMBERED_RUNS = 50;
 const PRUNE_EVERY_MS = 3_600_000;
 /** The same by number: runs may come quickly. */
-const PRUNE_EVERY_RUNS = 200;
+const PRUNE_EVERY_RUNS = 10;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
 
@@ -158,7 +158,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
   function prune({ config }: Session): void {
     if (isClosing || (++endedRuns < PRUNE_EVERY_RUNS && performance.now() - prunedAt < PRUNE_EVERY_MS)) return;
     [prunedAt, endedRuns] = [performance.now(), 0];
-    journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs })
+    journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs, bytes: config.limits.runs_bytes })
       .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
   }
 

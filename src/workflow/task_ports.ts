@@ -58,7 +58,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     if (args === task.arguments || !("tool" in found) || JSON.stringify(args).length > LARGEST_CHECKED) {
       return undefined;
     }
-    const problems = (await argumentCheck())(found.tool!, args);
+    const problems = await (await argumentCheck())(found.tool!, args);
     return problems.length === 0
       ? undefined
       : `${problems.join("; ")}. Nothing was sent. ${signatureNote(found.tool!)}`;

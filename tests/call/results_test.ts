@@ -108,7 +108,7 @@ async function withStore(
   const directory = await Deno.makeTempDir();
   const db = await openDatabase(`${directory}/data`);
   try {
-    await work(createResultStore({ directory, database: Promise.resolve(db), limits }), db);
+    await work(createResultStore({ directory, database: Promise.resolve(db), limits, isSynced: false }), db);
   } finally {
     await db.close();
     await Deno.remove(directory, { recursive: true });
@@ -122,6 +122,7 @@ Deno.test("a stored result is read by its handle, and nothing else is", async ()
       directory,
       database: Promise.resolve(undefined),
       limits: { results_bytes: 1, results_age: 1 },
+      isSynced: false,
     });
     const handle = newHandle();
     assert.match(handle, /^r_[0-9a-f]{16}$/);
@@ -182,5 +183,18 @@ Deno.test("what a run that failed has put aside outlives the quota, and goes wit
     await db.query("update result_handle set expires_at = now() - interval '1 s' where run = 'failed'");
     await store.write({ handle: newHandle(), tool: "s:t", json: '"y"', run: "none" });
     assert.deepEqual(await left(), ["aborted", "partial", "paused"]);
+  });
+});
+
+Deno.test("files that no row knows go once they are old, a draft of a killed writer among them", async () => {
+  await withStore({ results_bytes: 1_000, results_age: 60_000 }, async (store) => {
+    const [old, young, kept] = [newHandle(), newHandle(), newHandle()];
+    const left = [old, `${old}.${crypto.randomUUID()}.tmp`];
+    for (const name of [...left, young]) await Deno.writeTextFile(`${store.directory}/${name}`, "1");
+    for (const name of left) await Deno.utime(`${store.directory}/${name}`, 1, 1);
+    await store.write({ handle: kept, tool: "s:t", json: '"kept"', run: "none" });
+    const names = (await Array.fromAsync(Deno.readDir(store.directory))).map(({ name }) => name);
+    assert.deepEqual(names.filter((name) => name.startsWith("r_")).sort(), [young, kept].sort());
+    assert.equal(await store.read(kept), "kept");
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { resolveServer, SECRET_NAME, variablesIn } from "../../src/config/expand.ts";
+import { resolveServer, variablesIn, variablesNamedIn } from "../../src/config/expand.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
 
@@ -57,19 +57,29 @@ Deno.test("names of the prototype are no variables", () => {
   }
 });
 
-Deno.test("credentials are known by their names, wherever they stand", () => {
+Deno.test("credentials are known wherever they stand, by their names or their form", () => {
   const { secrets } = resolveServer(
     server({
       command: "x",
-      args: ["--key=${API_KEY}", "${PLAIN}", "${DB_PASSWORD:-built-in-one}"],
+      args: ["--key=${API_KEY}", "${PLAIN}", "${DB_PASSWORD:-built-in-one}", "--dsn", "postgres://u:pass-in-dsn@h"],
       env: { GITHUB_TOKEN: "literal", NAME: "harmless", EMPTY_SECRET: "" },
     }),
     { API_KEY: "from-the-environment", PLAIN: "plain" },
   );
-  assert.deepEqual([...secrets].sort(), ["built-in-one", "from-the-environment", "literal"]);
-  const remote = resolveServer(server({ url: "u", headers: { Authorization: "Bearer abc", Accept: "json" } }), {});
-  assert.deepEqual(remote.secrets, ["Bearer abc"]);
-  assert.ok(!SECRET_NAME.test("PATH") && !SECRET_NAME.test("HOME"));
+  const values = (place: string) => new Set(secrets.filter((one) => one.place === place).map(({ value }) => value));
+  assert.deepEqual(values("servers.s.args"), new Set(["from-the-environment", "built-in-one", "pass-in-dsn"]));
+  assert.deepEqual(values("servers.s.env"), new Set(["literal"]));
+  const remote = resolveServer(
+    server({
+      url: "https://u:pass-in-url@h/?api_key=a-query-key",
+      headers: { Authorization: "Bearer abc", Accept: "json" },
+    }),
+    {},
+  );
+  assert.deepEqual(remote.secrets.map(({ value }) => value), ["abc", "pass-in-url", "a-query-key"]);
+  const rules = { not: ["github_token"], also: ["NAME"] };
+  const ruled = resolveServer(server({ command: "x", env: { GITHUB_TOKEN: "literal", NAME: "harmless" } }), {}, rules);
+  assert.deepEqual(ruled.secrets, [{ name: "NAME", place: "servers.s.env", value: "harmless" }]);
 });
 
 Deno.test("what comes out is frozen through and through, and what went in is unchanged", () => {
@@ -81,4 +91,12 @@ Deno.test("what comes out is frozen through and through, and what went in is unc
 
 Deno.test("variablesIn() names those that have no default", () => {
   assert.deepEqual(variablesIn("${A} ${B:-x} $C ${D:-} ${E}"), ["A", "E"]);
+});
+
+Deno.test("variablesNamedIn() names those that have a default, too", () => {
+  assert.deepEqual(variablesNamedIn(server({ command: "${A}", args: ["${B:-x}"], env: { X: "${A}${C}" } })), [
+    "A",
+    "B",
+    "C",
+  ]);
 });

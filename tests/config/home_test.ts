@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { ensureHome, ensureSocketFolder, locateHome, requirePrivateSocket, socketPath } from "../../src/config/home.ts";
+import {
+  ensureHome,
+  ensureSocketFolder,
+  locateHome,
+  requireOwnHome,
+  requireOwnSocket,
+  socketPath,
+} from "../../src/config/home.ts";
 
 Deno.test("the home is AGENTCARDS_HOME, else a folder in HOME, and always an absolute path", () => {
   assert.equal(locateHome({ AGENTCARDS_HOME: "/x/y", HOME: "/h" }).dir, "/x/y");
@@ -67,8 +74,12 @@ Deno.test("a socket path that is too long moves, the same for the same home", as
   assert.equal(await socketPath(long, { XDG_RUNTIME_DIR: "/run/user/1" }), path);
   const other = locateHome({ AGENTCARDS_HOME: `/${"é".repeat(51)}` });
   assert.notEqual(await socketPath(other, { XDG_RUNTIME_DIR: "/run/user/1" }), path);
-  for (const env of [{}, { XDG_RUNTIME_DIR: `/${"x".repeat(120)}` }]) {
-    assert.ok(new TextEncoder().encode(await socketPath(long, env)).length <= 100, "fits");
+  const tooLong = `/${"x".repeat(120)}`;
+  for (const env of [{ HOME: "/home/u" }, { HOME: "/home/u", XDG_RUNTIME_DIR: tooLong }]) {
+    assert.match(await socketPath(long, env), /^\/home\/u\/\.agentcards-sockets\/agentcards-[0-9a-f]{16}\.sock$/);
+  }
+  for (const env of [{}, { HOME: tooLong, XDG_RUNTIME_DIR: tooLong }]) {
+    await assert.rejects(socketPath(long, env), { code: "HOME_UNUSABLE", message: /too long/ });
   }
 });
 
@@ -79,10 +90,7 @@ Deno.test("a socket folder that others can enter, or that is a link, is refused"
     await ensureSocketFolder("/h/engine.sock", home);
     await ensureSocketFolder(`${dir}/new/x.sock`, home);
     assert.equal((await Deno.stat(`${dir}/new`)).mode! & 0o777, 0o700);
-    requirePrivateSocket(`${dir}/new/x.sock`, home);
-    requirePrivateSocket(`${dir}/none/x.sock`, home);
     await Deno.chmod(`${dir}/new`, 0o755);
-    assert.throws(() => requirePrivateSocket(`${dir}/new/x.sock`, home), { code: "HOME_UNUSABLE" });
     await assert.rejects(ensureSocketFolder(`${dir}/new/x.sock`, home), { code: "HOME_UNUSABLE" });
     await Deno.mkdir(`${dir}/real`, { mode: 0o700 });
     await Deno.symlink(`${dir}/real`, `${dir}/link`);
@@ -92,4 +100,60 @@ Deno.test("a socket folder that others can enter, or that is a link, is refused"
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
+});
+
+Deno.test("a socket that others can have made or can use is refused before anybody connects", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    const home = locateHome({ AGENTCARDS_HOME: dir });
+    const path = `${dir}/engine.sock`;
+    const isRefused = (at = path) =>
+      assert.throws(() => requireOwnSocket(at, home), { code: "HOME_UNUSABLE", hint: /chmod|AGENTCARDS_HOME/ });
+    requireOwnSocket(path, home);
+    using _listener = Deno.listen({ transport: "unix", path });
+    await Deno.chmod(path, 0o600);
+    requireOwnSocket(path, home);
+    await Deno.chmod(path, 0o666);
+    isRefused();
+    await Deno.chmod(path, 0o600);
+    // Reading the home is no harm to the socket, writing is.
+    await Deno.chmod(dir, 0o755);
+    requireOwnSocket(path, home);
+    await Deno.chmod(dir, 0o777);
+    isRefused();
+    await Deno.chmod(dir, 0o700);
+    await Deno.symlink(path, `${dir}/link.sock`);
+    isRefused(`${dir}/link.sock`);
+    await Deno.writeTextFile(`${dir}/file.sock`, "", { mode: 0o600 });
+    isRefused(`${dir}/file.sock`);
+    await Deno.mkdir(`${dir}/real`, { mode: 0o700 });
+    await Deno.symlink(`${dir}/real`, `${dir}/folder`);
+    using _other = Deno.listen({ transport: "unix", path: `${dir}/real/x.sock` });
+    await Deno.chmod(`${dir}/real/x.sock`, 0o600);
+    requireOwnSocket(`${dir}/real/x.sock`, home);
+    isRefused(`${dir}/folder/x.sock`);
+    requireOwnHome(home);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "a home and a socket of another user are refused",
+  // Only root can give files away.
+  ignore: Deno.uid() !== 0,
+  async fn() {
+    const dir = await Deno.realPath(await Deno.makeTempDir());
+    try {
+      const home = locateHome({ AGENTCARDS_HOME: dir });
+      using _listener = Deno.listen({ transport: "unix", path: `${dir}/engine.sock` });
+      await Deno.chmod(`${dir}/engine.sock`, 0o600);
+      await Deno.chown(`${dir}/engine.sock`, 65534, 65534);
+      assert.throws(() => requireOwnSocket(`${dir}/engine.sock`, home), { code: "HOME_UNUSABLE" });
+      await Deno.chown(dir, 65534, 65534);
+      assert.throws(() => requireOwnHome(home), { code: "HOME_UNUSABLE", message: /belongs to another user/ });
+    } finally {
+      await Deno.remove(dir, { recursive: true });
+    }
+  },
 });

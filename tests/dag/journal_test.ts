@@ -180,9 +180,9 @@ Deno.test("old runs are forgotten by age and number, one that waits never", asyn
     await db.query("update workflow_run set created_at = now() - (10 - right(id, 1)::int) * interval '1 hour'");
     await db.query("update workflow_run set updated_at = now() - interval '40 days' where id in ('wf_0', 'wf_1')");
     const ids = async () => (await journal.list()).map(({ id }) => id).sort();
-    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 100 }), 1);
+    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 100, bytes: 1e9 }), 1);
     assert.deepEqual(await ids(), ["wf_0", "wf_2", "wf_3", "wf_4", "wf_5"]);
-    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 2 }), 2);
+    assert.equal(await journal.prune({ ageMs: 30 * 86_400_000, count: 2, bytes: 1e9 }), 2);
     assert.deepEqual(await ids(), ["wf_0", "wf_4", "wf_5"]);
     assert.deepEqual(await journal.events("wf_1"), []);
     assert.equal((await journal.events("wf_0")).length, 2);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyDatabase, keptBackups, packBackup, pruneBackups } from "../../src/db/backup.ts";
+import { copyDatabase, keptBackups, nameOfReplaced, packBackup, pruneBackups } from "../../src/db/backup.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
 import { finishRestore, restoreDatabase } from "../../src/db/restore.ts";
 
@@ -102,6 +102,7 @@ Deno.test("seven backups are kept, the newest ones, and copies of killed process
     await Deno.utime(`${dir}/daily-2026-01-0${i}.tar.gz`, i, i);
   }
   await Deno.mkdir(`${dir}/left.copy`);
+  for (let i = 1; i <= 3; i++) await Deno.mkdir(`${dir}/${nameOfReplaced(new Date(i))}`);
   await Deno.writeTextFile(`${dir}/mine.tar.gz`, "");
   await pruneBackups(dir, 7);
   const kept = await keptBackups(dir);
@@ -109,5 +110,7 @@ Deno.test("seven backups are kept, the newest ones, and copies of killed process
   assert.match(kept[0]!.path, /01-09/);
   const names = (await Array.fromAsync(Deno.readDir(dir))).map(({ name }) => name);
   assert.ok(names.includes("mine.tar.gz") && !names.includes("left.copy"));
+  const replaced = names.filter((name) => name.startsWith("data-")).sort();
+  assert.deepEqual(replaced, [nameOfReplaced(new Date(2)), nameOfReplaced(new Date(3))]);
   await Deno.remove(dir, { recursive: true });
 });

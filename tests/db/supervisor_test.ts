@@ -92,6 +92,32 @@ Deno.test("a database that cannot be opened is tried again, and nobody waits for
   });
 });
 
+Deno.test("nobody waits for long while a database that broke down is opened anew", async () => {
+  const reopening = Promise.withResolvers<Database>();
+  const opened = { query: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as Database;
+  let die = (_reason: Error) => {};
+  let openings = 0;
+  const { database, ready, state, close } = superviseDatabase({
+    open: (onDeath) => {
+      die = onDeath;
+      return openings++ === 0 ? Promise.resolve(opened) : reopening.promise;
+    },
+  });
+  await ready();
+  die(new AgentCardsError("DB_UNUSABLE", "it hangs"));
+  await until("the next opening", () => openings === 2);
+  const began = performance.now();
+  assert.equal(await ready(), undefined);
+  await assert.rejects(database.query("select 1"), /it hangs/);
+  assert.ok(performance.now() - began < 8_000);
+  const now = state();
+  assert.equal("problem" in now && now.problem?.message, "it hangs", "status tells why it is being opened");
+  reopening.resolve(opened);
+  await until("the database is back", () => state().kind === "open");
+  assert.deepEqual(await database.query("select 1"), []);
+  await close();
+});
+
 Deno.test("what only a person can decide is not tried again before somebody has", async () => {
   let tries = 0;
   const { ready, retry, close } = superviseDatabase({

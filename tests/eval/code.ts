@@ -117,9 +117,9 @@ async function answersMeanwhile(client: RawClient) {
 async function leftAfter(client: RawClient, home: TestHome, runs: number) {
   const engine = (await home.enginePid())!;
   for (let i = 0; i < 20; i++) await execute(client, "return 1");
-  const before = await footprint(engine);
+  const before = await footprint(engine, home);
   for (let i = 0; i < runs; i++) await execute(client, "return new Array(1000).fill(1)");
-  const after = await footprint(engine);
+  const after = await footprint(engine, home);
   return {
     runs,
     processes: after.processes - before.processes,
@@ -129,17 +129,16 @@ async function leftAfter(client: RawClient, home: TestHome, runs: number) {
   };
 }
 
-async function footprint(engine: number) {
+async function footprint(engine: number, home: TestHome) {
   // What was used last is on its way out, and the next ones are on their way in.
   await sleep(1_500);
   const proc = `/proc/${engine}`;
   const read = async (path: string) => await Deno.readTextFile(path).catch(() => "");
-  const folders = await listed(Deno.env.get("TMPDIR") ?? "/tmp");
   const children = (await read(`${proc}/task/${engine}/children`)).split(" ").filter(Boolean);
   return {
     processes: children.length,
     files: (await listed(`${proc}/fd`)).length,
-    folders: folders.filter(({ name }) => name.startsWith("agentcards-cage-")).length,
+    folders: (await listed(`${home.dir}/cache/cages`)).length,
     memoryMb: Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(await read(`${proc}/status`))?.[1]) / 1_024),
   };
 }

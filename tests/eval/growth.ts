@@ -3,6 +3,8 @@
 import { connectClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { run, task } from "../fixtures/workflow.ts";
+import { seeded } from "../model/random.ts";
+import { durabilityOf } from "./durability.ts";
 import { filesUnder } from "./faults/disk.ts";
 import type { Evaluation } from "./main.ts";
 
@@ -23,14 +25,20 @@ export const evaluation: Evaluation = {
     /** The most runs that are kept. */
     retention: { type: "string", default: "1000" },
     samples: { type: "string", default: "10" },
+    /** The most characters of a value. */
+    characters: { type: "string", default: "2000" },
+    /** `power` or `process`, as in the configuration. */
+    durability: { type: "string", default: "power" },
   },
   async run(values) {
-    const [runs, retention, samples] = [values.runs, values.retention, values.samples].map(Number) as [
-      number,
-      number,
-      number,
-    ];
-    await using home = await createTestHome({ servers: { kit: testServer("kit") }, limits: { runs: retention } });
+    const [runs, retention] = [Number(values.runs), Number(values.retention)];
+    const [samples, characters] = [Number(values.samples), Number(values.characters)];
+    await using home = await createTestHome({
+      servers: { kit: testServer("kit") },
+      limits: { runs: retention },
+      durability: durabilityOf(values.durability),
+    });
+    const noise = noiseOf(characters);
     const sizes: Sizes[] = [];
     {
       await using client = await connectClient(home);
@@ -40,7 +48,7 @@ export const evaluation: Evaluation = {
         await Promise.all(Array.from({ length: AT_ONCE }, async () => {
           while (next < end) {
             const n = next++;
-            const text = `run ${n} ${"x".repeat(n % 2_000)}`;
+            const text = `run ${n} ${noise.slice(0, n * 7_919 % characters)}`;
             const { status } = await run(client, [
               task("a", "kit:echo", { text }),
               task("b", "kit:echo", { text: "$OUTPUT[a]" }),
@@ -68,6 +76,12 @@ export const evaluation: Evaluation = {
     };
   },
 };
+
+/** Text that does not compress. */
+function noiseOf(characters: number): string {
+  const random = seeded(1);
+  return Array.from({ length: characters }, () => random.below(36).toString(36)).join("");
+}
 
 function sizesOf({ dir }: TestHome, runs: number): Sizes {
   const mb = (folder: string) => Math.round(bytesUnder(folder) / 1024 / 102.4) / 10;

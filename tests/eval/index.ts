@@ -26,6 +26,7 @@ export const evaluation: Evaluation = {
         await store.save(server, { catalogue, era: { kind: "legacy" }, startMs: 0 });
         servers.push(server);
       }
+      await store.settled();
       const ms = Math.round(performance.now() - began);
       // A second store has nothing in memory: what it finds is what the database kept.
       const kept = createCatalogueStore(Promise.resolve(db), { ...hints, copy: `${dir}/none.json` });

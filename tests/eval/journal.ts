@@ -8,7 +8,9 @@ import type { RunPorts } from "../../src/dag/run_port.ts";
 import { createFold, record } from "../../src/dag/state.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
+import type { Durability } from "../../src/db/pglite_worker.ts";
 import type { Effect } from "../../src/model/tool.ts";
+import { durabilityOf } from "./durability.ts";
 import { measureResume } from "./journal_resume.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
@@ -22,13 +24,16 @@ export const evaluation: Evaluation = {
     rounds: { type: "string", default: "20" },
     "resume-tasks": { type: "string", default: "1000" },
     "resume-rounds": { type: "string", default: "5" },
+    /** `power` or `process`, as in the configuration. */
+    durability: { type: "string", default: "power" },
   },
-  async run({ tasks, rounds, "resume-tasks": resumeTasks, "resume-rounds": resumeRounds }) {
+  async run({ tasks, rounds, "resume-tasks": resumeTasks, "resume-rounds": resumeRounds, ...given }) {
+    const durability = durabilityOf(given.durability);
     const count = Number(tasks);
     const chain = Array.from({ length: count }, (_, i) => task(i, i > 0 ? [i - 1] : []));
     const fan = Array.from({ length: count }, (_, i) => task(i, []));
     const figures: Record<string, Figures> = {};
-    await withJournal(async (journal, commits) => {
+    await withJournal(durability, async (journal, commits) => {
       const ways = (["read", "effectful"] as const).flatMap((effect) => [
         { name: `${effect} chain`, tasks: chain, effect },
         { name: `${effect} fan`, tasks: fan, effect },
@@ -44,7 +49,7 @@ export const evaluation: Evaluation = {
       effectful_fan_cpu_ms: figures["effectful fan"]!.cpu,
       effectful_fan_commits: figures["effectful fan"]!.commits,
       wall_ms: Object.fromEntries(Object.entries(figures).map(([name, { wall }]) => [name, wall])),
-      ...await measureResume({ tasks: Number(resumeTasks), rounds: Number(resumeRounds) }),
+      ...await measureResume({ tasks: Number(resumeTasks), rounds: Number(resumeRounds), durability }),
     };
   },
 };
@@ -54,9 +59,12 @@ function task(place: number, needs: readonly number[]) {
 }
 
 /** A journal on a database of its own, and how often rows were written to it. */
-async function withJournal(work: (journal: Journal, commits: () => number) => Promise<void>): Promise<void> {
+async function withJournal(
+  durability: Durability,
+  work: (journal: Journal, commits: () => number) => Promise<void>,
+): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "ac-journal-" });
-  const db = await openDatabase(`${dir}/data`);
+  const db = await openDatabase(`${dir}/data`, { durability });
   let commits = 0;
   const query: Database["query"] = (sql, parameters, options) => {
     if (sql.includes("into workflow_event")) commits++;

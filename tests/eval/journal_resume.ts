@@ -1,9 +1,16 @@
+import type { Durability } from "../../src/db/pglite_worker.ts";
 import type { RunDetails, RunReport } from "../../src/workflow/report.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { askHome } from "./ask_home.ts";
 import { quantiles } from "./quantiles.ts";
 import { endHome } from "./startup.ts";
+
+export interface Resuming {
+  readonly tasks: number;
+  readonly rounds: number;
+  readonly durability: Durability;
+}
 
 /** Tasks that are not finished when the engine is killed: one that hangs, the rest behind it. */
 const LEFT = 10;
@@ -13,11 +20,12 @@ const LONG_MS = 600_000;
  * How soon a run of many tasks goes on after its engine was killed: until its server has read the first new call, from
  * the word to go on, and from the start of the client that says it. Warm: another client has woken the new engine before.
  */
-export async function measureResume({ tasks, rounds }: { tasks: number; rounds: number }) {
+export async function measureResume({ tasks, rounds, durability }: Resuming) {
   const log = await Deno.makeTempFile({ prefix: "ac-resume-" });
   const home = await createTestHome({
     servers: { worker: testServer("worker", `--log=${log}`) },
     limits: { concurrency: 1_000, server_concurrency: 1_000, tasks },
+    durability,
   });
   try {
     const id = await begin(home, tasks);

@@ -30,6 +30,7 @@ const NAMES = [
   "truth",
   "faults",
   "growth",
+  "attacks",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -2,6 +2,7 @@
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, testServer } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";
+import { durabilityOf } from "./durability.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
 import { criticalPath, type DagTask, kindOf, randomDag } from "./random_dag.ts";
@@ -17,8 +18,11 @@ export const evaluation: Evaluation = {
     durability: { type: "string", default: "power" },
   },
   async run({ runs, seed, "warm-ms": warmMs, durability }) {
-    if (durability !== "power" && durability !== "process") throw new Error("--durability is power or process");
-    await using home = await createTestHome({ servers: { worker: testServer("worker") }, limits: LIFTED, durability });
+    await using home = await createTestHome({
+      servers: { worker: testServer("worker") },
+      limits: LIFTED,
+      durability: durabilityOf(durability),
+    });
     await using client = await connectClient(home);
     const random = seeded(Number(seed));
     const warming = seeded(0);

@@ -6,7 +6,7 @@ export type Kind = "read" | "idempotent" | "effectful";
 export interface DagTask {
   readonly id: string;
   readonly tool: string;
-  readonly arguments: { readonly task: string; readonly ms: number };
+  readonly arguments: { readonly task: string; readonly ms: number; readonly characters?: number };
   readonly depends_on: readonly string[];
 }
 

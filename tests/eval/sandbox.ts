@@ -4,6 +4,7 @@ import type { Level } from "../../src/sandbox/command.ts";
 import { availableLevel } from "../../src/sandbox/level.ts";
 import { CAGE_LIMITS } from "../../src/sandbox/limits.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/sandbox.ts";
+import { homedir, userInfo } from "node:os";
 import { isAlive, sleep } from "../fixtures/gateway.ts";
 import type { Evaluation } from "./main.ts";
 
@@ -102,7 +103,7 @@ async function prepareGround() {
   await Deno.writeTextFile(`${secrets}/secret.json`, JSON.stringify({ canary }));
   await Deno.writeTextFile(`${secrets}/secret.ts`, `export const canary = "${canary}";`);
   Deno.env.set("AC_CANARY", canary);
-  const before = await listing([secrets, work]);
+  const before = await written([secrets, work]);
   const passwd = (await Deno.readTextFile("/etc/passwd").catch(() => "")).split("\n")[0] || canary;
   let heard = false;
   const tcp = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -116,7 +117,7 @@ async function prepareGround() {
     fill: (code: string) => code.replaceAll("{{CANARY_DIR}}", secrets).replaceAll("{{WORK_DIR}}", work),
     async hasLeaked(outcome: CageOutcome): Promise<boolean> {
       const said = JSON.stringify(outcome);
-      return heard || said.includes(canary) || said.includes(passwd) || await listing([secrets, work]) !== before;
+      return heard || said.includes(canary) || said.includes(passwd) || await written([secrets, work]) !== before;
     },
     async [Symbol.asyncDispose]() {
       tcp.close();
@@ -125,7 +126,15 @@ async function prepareGround() {
   };
 }
 
-async function listing(folders: readonly string[]): Promise<string> {
-  const entries = await Promise.all(folders.map(async (dir) => await Array.fromAsync(Deno.readDir(dir))));
-  return JSON.stringify(entries.flat().map(({ name }) => name).sort());
+/** The names in some folders, and the stores of graphics drivers in the user's home, which no permission of Deno guards. */
+async function written(folders: readonly string[]): Promise<string> {
+  const caches = [...new Set([homedir(), userInfo().homedir])].map((home) => `${home}/.cache`);
+  const stores = (await Promise.all(caches.map(names))).flat().filter((path) => /mesa|shader|nvidia/i.test(path));
+  const found = await Promise.all([...folders, ...stores].map(names));
+  return JSON.stringify([...stores, ...found.flat()].sort());
+}
+
+async function names(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder)).catch(() => []);
+  return entries.map(({ name }) => `${folder}/${name}`);
 }

@@ -18,7 +18,11 @@ Deno.test("pol-102, pol-103, pol-104: an approval in a state is used once, by it
   await using client = await connectClient(home, { era: "modern", capabilities: ELICITS });
   const allowed = await repeat(client, "modern:ask", await client.use("modern:ask"), { question: YES });
   const [key] = Object.keys(allowed.inputRequests!);
-  assert.equal((allowed.inputRequests![key!]!.params as Message).message, "What is your name?", "the server asks now");
+  assert.equal(
+    (allowed.inputRequests![key!]!.params as Message).message,
+    "[server modern] What is your name?",
+    "the server asks now",
+  );
   const answers = (name: string) => ({ [key!]: { action: "accept", content: { name } } });
 
   await Deno.mkdir(`${home.dir}/elsewhere`);

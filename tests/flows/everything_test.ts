@@ -113,7 +113,7 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.match(waiting.pending.why, /What is your name\?/);
   assert.match(waiting.pending.how, new RegExp(`agentcards runs resume ${waiting.workflow_id}`));
   const page = JSON.parse(textOf(await mute.use("kit:gate")));
-  assert.deepEqual([page.pending?.reason, page.pending?.why], ["question", "it asks: Please sign in"]);
+  assert.deepEqual([page.pending?.reason, page.pending?.why], ["question", "it asks: [server kit] Please sign in"]);
   // What the server began is not begun again until somebody is there who can answer.
   const file = `${home.dir}/begun`;
   const begun = JSON.parse(textOf(await mute.use("kit:append_asked", { file })));
@@ -134,7 +134,7 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.deepEqual(JSON.parse(textOf(await resumed)).results, { call: "accept" });
   assert.equal(await times(), 2);
   const code = await mute.call("execute_code", { code: "return await kit.ask({})" });
-  assert.match(textOf(code), /asks a human: What is your name\?/);
+  assert.match(textOf(code), /asks a human: \[server kit\] What is your name\?/);
   const paused = JSON.parse(
     textOf(await mute.call("run_workflow", { tasks: [{ id: "q", tool: "kit:ask", arguments: {} }] })),
   );

@@ -162,7 +162,7 @@ const FEATURES: Record<string, Feature> = {
     async check(call) {
       const answer = { action: "accept", content: { name: "Ada" } };
       const { question, result } = await answering(call, "ask", { method: "elicitation/create", answer });
-      assert.equal(question.message, "What is your name?");
+      assert.equal(question.message, `[server ${call.server}] What is your name?`);
       assert.match(JSON.stringify(result), /Ada/);
     },
   },
@@ -300,6 +300,10 @@ ${notes.map((note, i) => `[${i + 1}] ${note}.`).join("\n")}
 
 Structured content that is no object reaches legacy clients as \`{"result": …}\`: their revision knows objects only, and they
 would refuse the whole answer.
+
+A question to the human has the name of its server before its message, \`[server NAME]\`. A result in which tag characters,
+bidirectional overrides or control characters stand has escapes such as \`\\u202e\` in their place, and a note that says so;
+every other result is unchanged. Definitions, prompts, questions, progress and logs come without invisible characters.
 `;
 }
 

@@ -250,9 +250,9 @@ Deno.test("a question that nobody can answer shows its fields", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
   const asked = JSON.parse(textOf(await client.use("kit:ask")));
-  assert.equal(asked.pending.why, "it asks: What is your name? (fields: name: string)");
+  assert.equal(asked.pending.why, "it asks: [server kit] What is your name? (fields: name: string)");
   const flow = await run(client, [task("ask", "kit:ask")]);
-  assert.equal(flow.pending?.why, "it asks: What is your name? (fields: name: string)");
+  assert.equal(flow.pending?.why, "it asks: [server kit] What is your name? (fields: name: string)");
   const code = await client.call("execute_code", { code: "return await kit.ask({})" });
   assert.match(textOf(code), /What is your name\? \(fields: name: string\)/);
 });

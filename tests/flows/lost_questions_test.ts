@@ -145,6 +145,7 @@ Deno.test("an engine of a version before, which takes nothing again, serves on a
   await using home = await createTestHome({ servers: SERVERS });
   const lines: string[] = [];
   using listener = Deno.listen({ transport: "unix", path: `${home.dir}/engine.sock` });
+  await Deno.chmod(`${home.dir}/engine.sock`, 0o600);
   const serve = async (connection: Deno.Conn) => {
     const say = (message: Message) => connection.write(new TextEncoder().encode(JSON.stringify(message) + "\n"));
     let isFirst = true;

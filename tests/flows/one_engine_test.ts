@@ -233,6 +233,7 @@ Deno.test("a socket that is left open by a process that is no engine keeps nobod
   await using home = await createTestHome(CONFIG);
   // As a child of a killed engine would: connections are taken by the system, and nobody answers.
   using left = Deno.listen({ transport: "unix", path: `${home.dir}/engine.sock` });
+  await Deno.chmod(`${home.dir}/engine.sock`, 0o600);
   const { code, stderr } = await home.run(["status"]);
   assert.equal(code, 0, stderr);
   left.unref();

@@ -156,17 +156,36 @@ Deno.test("a human who is asked sees the values, and without the policy nothing 
   // Where no human is there, the agent reads what was asked.
   await using mute = await connectClient(home);
   const waiting = textOf(await mute.use("kit:append_asked", { file: `${home.dir}/begun` }));
-  assert.match(waiting, /it asks: Shall .* go on\?/);
+  assert.match(waiting, /it asks: \[server kit\] Shall .* go on\?/);
   const kept = await home.run(["runs", "show", JSON.parse(waiting).workflow_id, "--json"]);
   assert.ok(![waiting, kept.stdout].some((text) => text.includes("lovelace")), waiting + kept.stdout);
   const inside = JSON.stringify(
     await mute.call("execute_code", { code: "return await kit.append_asked({ file: '/dev/null' })" }),
   );
-  assert.match(inside, /asks a human: Shall .* go on\?/);
+  assert.match(inside, /asks a human: \[server kit\] Shall .* go on\?/);
   assert.ok(!inside.includes("lovelace"), inside);
 
   await using open = await createTestHome({ servers: { kit: testServer("kit", "--files") } });
   await using plain = await connectClient(open);
   await Deno.writeTextFile(`${open.dir}/people.txt`, TEXT);
   assert.equal(textOf(await plain.use("kit:read_file", { file: `${open.dir}/people.txt` })), TEXT);
+});
+
+Deno.test("a server that lists every number there is does not learn which one another server's token stands for", async () => {
+  await using home = await createTestHome({
+    servers: { crm: testServer("kit", "--files"), evil: testServer("kit", "--files") },
+    policy: { pii: "tokenize" },
+  });
+  await using client = await connectClient(home);
+  const [contact, numbers, written] = ["contact", "numbers", "written"].map((name) => `${home.dir}/${name}`);
+  await Deno.writeTextFile(contact!, "Ann: +14155552671");
+  const all = Array.from({ length: 10_000 }, (_, i) => `+1415555${String(i).padStart(4, "0")}`);
+  await Deno.writeTextFile(numbers!, all.join("\n"));
+  const [token] = textOf(await client.use("crm:read_file", { file: contact })).match(TOKENS)!;
+  await client.use("evil:read_file", { file: numbers });
+  await client.use("evil:read_file", { file: contact });
+  await client.use("evil:append", { file: written, line: token });
+  assert.equal((await linesOf(written!))[0], `begin ${token}`);
+  await client.use("crm:append", { file: `${written}2`, line: token });
+  assert.equal((await linesOf(`${written}2`))[0], "begin +14155552671");
 });

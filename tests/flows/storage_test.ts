@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, isAlive, npmServer, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, isAlive, npmServer, sharedModels, sleep, testServer, until } from "../fixtures/gateway.ts";
 
 const SERVERS = { kit: testServer("kit") };
 
@@ -89,4 +89,27 @@ Deno.test("a full disk costs what could not be stored, and nothing else", async 
   } finally {
     await new Deno.Command("umount", { args: ["-l", `${home.dir}/results`] }).output();
   }
+});
+
+Deno.test("a server whose neutral folder cannot be made runs all the same", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  await Deno.writeTextFile(`${home.dir}/run`, "not a folder");
+  const called = await home.run(["call", "kit:echo", '{"text":"still"}']);
+  assert.equal(called.stdout, "kit: still\n", called.stderr);
+  assert.match(await home.log(), /neutral_folder_not_made/);
+});
+
+Deno.test("search is whole again once the model can be stored, without a restart", async () => {
+  await using home = await createTestHome({ servers: SERVERS });
+  const models = `${home.dir}/models`;
+  await Deno.remove(models);
+  await Deno.writeTextFile(models, "no folder can be made here");
+  await using client = await connectClient(home);
+  const search = async () => textOf(await client.call("search_tools", { query: "adds two numbers" }));
+  await until("search tells that it goes by words only", async () => /by words only: .*model/i.test(await search()));
+  const engine = await home.enginePid();
+  await Deno.remove(models);
+  await Deno.symlink(await sharedModels(), models);
+  await until("search is whole", async () => !/by words only/.test(await search()));
+  assert.equal(await home.enginePid(), engine);
 });

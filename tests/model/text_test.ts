@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { cut, nearest, oneLine, sanitise, tokens } from "../../src/model/text.ts";
+import { seeded } from "./random.ts";
 
 Deno.test("sanitise() takes out what moves a cursor, hides text or flips it, and keeps the rest", () => {
   const hostile = {
@@ -57,3 +58,35 @@ Deno.test("nearest() finds slips, swaps and parts, nearest first, and nothing fa
   assert.deepEqual(nearest("x", []), []);
   assert.deepEqual(nearest("a".repeat(100_000), keys), []);
 });
+
+Deno.test("nearest() finds what a full edit distance finds, within its bounds", () => {
+  const random = seeded(7);
+  const word = () => `${"abc"[random.below(3)]}cab${random.text("abc", 8)}`.slice(random.below(2));
+  for (let i = 0; i < 300; i++) {
+    const [asked, other] = [word(), word()];
+    const far = Math.max(2, Math.floor(asked.length * 0.4));
+    const isNear = other.includes(asked) || asked.includes(other) || other.startsWith(asked.slice(0, 3)) ||
+      distance(asked, other) <= far;
+    assert.equal(nearest(asked, [other]).length === 1, isNear, `${asked} ${other}`);
+  }
+});
+
+Deno.test("nearest() takes little time however many and long the names are", () => {
+  const names = Array.from({ length: 20_000 }, (_, i) => `${String(i).padStart(7, "0")}${"abcdefghij".repeat(12)}`);
+  const began = performance.now();
+  for (let i = 0; i < 10; i++) nearest(`00a${i}b1x${"abcdefghij".repeat(11)}`, names);
+  assert.ok(performance.now() - began < 5_000, `${performance.now() - began} ms`);
+});
+
+/** The plain Levenshtein distance. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

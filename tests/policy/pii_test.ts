@@ -209,6 +209,33 @@ Deno.test("configured patterns: whole lines of any length, longest first, names 
   assert.equal(readPatterns({ a: "(?:\\d{3}[ -]?){3}", b: "(?:x|y)z{2,4}", c: "[(+*]+\\w+" }).length, 3);
 });
 
+Deno.test("dos-117: patterns that try too many ways are refused when they are read; what is accepted is quick", () => {
+  const refused = [
+    "(?:a{0,4}){12}b",
+    "(?:a?){40}b",
+    "a?".repeat(40) + "b",
+    "(a|a)".repeat(40) + "b",
+    "(?:(?:a{0,2}){4}){6}b",
+    "((?:a|b)?){30}c",
+    "(?:a+){5}b",
+    "(?=(?:a{0,4}){12}b)",
+  ];
+  for (const source of refused) assert.throws(() => readPatterns({ x: source }), /"x"/, source);
+  const accepted = [
+    "(?:\\d[ -]?){13,16}",
+    "[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}",
+    "(?:EMP|STAFF|CONTRACTOR)-\\d{5}(?:-[A-Z]{1,3})?",
+    "(?:a?){14}b",
+    "\\b\\w+@\\w+\\b",
+  ];
+  for (const source of accepted) {
+    const patterns = readPatterns({ x: source });
+    const began = performance.now();
+    for (const text of ["a".repeat(40), "1".repeat(40), "A1".repeat(20)]) findPii(text, patterns);
+    assert.ok(performance.now() - began < 2_000, source);
+  }
+});
+
 Deno.test("a pattern that is too slow for a text is an error, not a hole", () => {
   const patterns = readPatterns({ slow: "\\d+\\d+x" });
   const texts = Array.from({ length: 1000 }, () => "1".repeat(1000));

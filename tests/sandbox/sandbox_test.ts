@@ -207,6 +207,31 @@ Deno.test("a run that is called off ends at once, and too weak a cage runs nothi
   await weak.close();
 });
 
+Deno.test("the memory of all runs together is bounded: a run waits for its turn, or is told why it has none", async () => {
+  const together = { runs: 8, memoryMb: 1_200 };
+  const sandbox = createSandbox({ level: 0, setpriv, together, watch() {}, forget() {} });
+  const run = (code: string, limits: Partial<CageLimits> = {}) =>
+    sandbox.run({ code, context: {}, deps: {}, servers: {} }, TOOLS, {
+      signal: new AbortController().signal,
+      minimumLevel: 0,
+      limits: { memoryMb: 700, ...limits },
+    });
+  try {
+    const hold = `const began = Date.now(); await new Promise((r) => setTimeout(r, 500)); return [began, Date.now()]`;
+    const [a, b] = (await Promise.all([run(hold), run(hold)])).map(valueOf) as [number, number][];
+    assert.ok(a![1] <= b![0] || b![1] <= a![0], `one after another: ${a} and ${b}`);
+    const holder = run("await new Promise((r) => setTimeout(r, 3_000))");
+    const late = errorOf(await run("return 1", { wallMs: 300 }));
+    assert.equal(late.type, "LimitError");
+    assert.match(late.message, /No room .* within 300 ms: 1 other runs hold 700 MB .*1200 MB.*options\.memory_mb/);
+    assert.equal(valueOf(await run("return 1", { memoryMb: 300 })), 1, "a run that fits need not wait");
+    await holder;
+    assert.match(errorOf(await run("return 1", { memoryMb: 1_300 })).message, /asks for 1300 MB, .* may use 1200 MB/);
+  } finally {
+    await sandbox.close();
+  }
+});
+
 Deno.test("a cage that cannot be built any more is an error that says why, and leaves nothing", async () => {
   if (strongest < 2) return;
   const dir = await Deno.makeTempDir();

@@ -15,7 +15,7 @@ function note(kind: "boot" | "begin" | "end", task = "-"): void {
 
 const inputSchema = {
   type: "object",
-  properties: { task: { type: "string" }, ms: { type: "number" } },
+  properties: { task: { type: "string" }, ms: { type: "number" }, characters: { type: "number" } },
   required: ["task", "ms"],
 };
 const tools = [
@@ -26,12 +26,13 @@ const tools = [
 
 function call({ arguments: given }: Message, answer: (result: Message) => void): void {
   const began = performance.now();
-  const { task, ms } = given as { task: string; ms: number };
+  const { task, ms, characters } = given as { task: string; ms: number; characters?: number };
   note("begin", task);
   setTimeout(() => {
     note("end", task);
     const took = Math.round((performance.now() - began) * 1000) / 1000;
-    answer(text(task, { structuredContent: { task, ms: took, began: performance.timeOrigin + began } }));
+    const filler = characters === undefined ? {} : { filler: "x".repeat(characters) };
+    answer(text(task, { structuredContent: { task, ms: took, began: performance.timeOrigin + began, ...filler } }));
   }, ms);
 }
 

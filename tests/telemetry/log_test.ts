@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openDailyFile } from "../../src/telemetry/daily_file.ts";
 import { log, type LogLevel, startLog, stopLog } from "../../src/telemetry/log.ts";
 import { createRedactor } from "../../src/telemetry/redact.ts";
 
@@ -98,5 +99,28 @@ Deno.test("a log file is kept from others, whatever its folder", async () => {
     assert.equal((await Deno.stat(`${directory}/${file!.name}`)).mode! & 0o777, 0o600);
   } finally {
     await Deno.remove(home, { recursive: true });
+  }
+});
+
+Deno.test("a new day has a new file, and files that are too old go", async () => {
+  const directory = await Deno.makeTempDir();
+  const now = Date.now;
+  try {
+    for (const name of ["agentcards-2026-01-01.log", "agentcards-2026-01-20.log", "mine.log"]) {
+      await Deno.writeTextFile(`${directory}/${name}`, "");
+    }
+    Date.now = () => Date.parse("2026-01-21T23:59:59Z");
+    using file = openDailyFile(directory, 14);
+    file.write("first\n");
+    Date.now = () => Date.parse("2026-01-22T00:00:01Z");
+    file.write("second\n");
+    const names = (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name).sort();
+    const days = ["20", "21", "22"].map((day) => `agentcards-2026-01-${day}.log`);
+    assert.deepEqual(names, [...days, "mine.log"]);
+    assert.equal(await Deno.readTextFile(`${directory}/${days[1]}`), "first\n");
+    assert.equal(await Deno.readTextFile(`${directory}/${days[2]}`), "second\n");
+  } finally {
+    Date.now = now;
+    await Deno.remove(directory, { recursive: true });
   }
 });

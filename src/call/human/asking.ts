@@ -4,6 +4,7 @@ import { AgentCardsError } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
 import type { Ask, Capabilities, ServerRequest } from "../../model/question.ts";
 import { oneLine } from "../../model/text.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */
 export const AT_A_TERMINAL: Capabilities = { elicitation: { form: {}, url: {} } };
@@ -54,22 +55,32 @@ interface Asking {
   readonly whileAsked: WhileAsked;
 }
 
-/** Puts a server's question to the newest call on that server whose client can answer it. */
+/**
+ * Puts a server's question to the newest call on that server whose client can answer it. A server of the older protocol
+ * does not say for which call it asks, so of several clients or sessions none is asked.
+ */
 export async function askCall(
   calls: ReadonlySet<Call>,
   request: ServerRequest,
   { signal, isMultiplexed, whileAsked }: Asking,
 ): Promise<Record<string, unknown>> {
   const waiting = [...calls];
-  if (isMultiplexed && waiting.length > 1 && request.method !== "roots/list") {
+  const isForOne = new Set(waiting.map((call) => call.client.owner ?? call)).size <= 1;
+  if (!isForOne || isMultiplexed && waiting.length > 1 && request.method !== "roots/list") {
     throw new AgentCardsError(
       "CLIENT_AMBIGUOUS",
       "Several clients wait for this server; the question does not name one",
     );
   }
+  const put = (call: Call, ask: Ask) => {
+    countQuestion(call, request.method, calls);
+    const until = AbortSignal.any([signal, call.signal]);
+    const work = () => ask(request, until);
+    return whileAsked(() => inTurn(request.method, { call, calls, signal: until, work }));
+  };
   if (request.method !== "elicitation/create") {
     const call = waiting.findLast(({ client }) => client.request && takes(request, client.capabilities));
-    return await whileAsked(() => askClient(request, call, signal));
+    return call ? await put(call, call.client.request!) : await askClient(request, undefined, signal);
   }
   const askable = waiting.filter((call) => canPut(request, call));
   const call = askable.findLast(canAskNow) ?? askable.at(-1);
@@ -79,7 +90,8 @@ export async function askCall(
     if (waiting.length === 1) waiting[0]!.giveUp?.(request);
     throw new AgentCardsError("NO_HUMAN", "No client is connected that can put a question to a human");
   }
-  return canAskNow(call) ? await whileAsked(() => ask(request, signal)) : await ask(request, signal);
+  // Nobody is there to answer: the question waits beside the others until it is known whose it is.
+  return canAskNow(call) ? await put(call, ask) : await ask(request, signal);
 }
 
 function canAskNow({ human }: Call): boolean {

@@ -121,6 +121,10 @@ export function createQuestions(
         client: {
           owner,
           progress,
+          asked: {},
+          get turn() {
+            return [...watchers].findLast(askOf)?.client.turn;
+          },
           get capabilities() {
             return watchers.size > 0 ? together(watchers) : offered(client().capabilities);
           },

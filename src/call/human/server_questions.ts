@@ -6,6 +6,8 @@ import { oneLine } from "../../model/text.ts";
 import { log } from "../../telemetry/log.ts";
 import { toolId } from "../../model/tool.ts";
 import { askClient, askOf, declared, humanNeeded, questionText, takes } from "./asking.ts";
+import { countQuestion, inTurn } from "./asking_turns.ts";
+import { namedMessage, presentable } from "./question_form.ts";
 import type { Session } from "../session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -19,7 +21,7 @@ const URL_ELICITATION_REQUIRED = -32042;
 
 /** How a call is repeated with answers, and where. */
 export interface Repeat {
-  readonly session: Pick<Session, "hear">;
+  readonly session: Pick<Session, "hear" | "calls">;
   again(more: Record<string, unknown>): Promise<CallResult>;
 }
 
@@ -35,7 +37,7 @@ export async function settleQuestions(first: CallResult, call: Call, repeat: Rep
   for (let round = 0; reply.kind === "result" && isQuestion(reply); round++) {
     const { inputRequests, requestState } = reply.result;
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {})
-      .map(([key, request]): [string, ServerRequest] => [key, questionOf(request, server)]);
+      .map(([key, request]): [string, ServerRequest] => [key, presentable(questionOf(request), server)]);
     if (typeof requestState === "string" ? requestState.length > MAX_STATE : requestState !== undefined) {
       throw new AgentCardsError(
         "INPUT_INVALID",
@@ -55,8 +57,13 @@ export async function settleQuestions(first: CallResult, call: Call, repeat: Rep
       }
       throw new AgentCardsError("CLIENT_UNABLE", `The server ${why}`, { hint: "Use a client that supports it." });
     }
+    const calls = repeat.session.calls(server);
+    for (const [, { method }] of questions) countQuestion(call, method, calls);
     const { takesQuestions, capabilities } = call.client;
-    if (takesQuestions && questions.every(([, question]) => takes(question, capabilities))) return reply;
+    if (takesQuestions && questions.every(([, question]) => takes(question, capabilities))) {
+      const asked = questions.map(([key, { method, params }]) => [key, { method, params }]);
+      return { kind: "result", result: { ...reply.result, inputRequests: Object.fromEntries(asked) } };
+    }
     if (round === MAX_ROUNDS) {
       throw new AgentCardsError(
         "INPUT_INVALID",
@@ -65,21 +72,22 @@ export async function settleQuestions(first: CallResult, call: Call, repeat: Rep
     }
     const inputResponses: Record<string, unknown> = {};
     for (const [key, question] of questions) {
-      inputResponses[key] = question.method === "elicitation/create"
-        ? await askOf(call)!(question, call.signal)
-        : await askClient(question, call, call.signal);
+      const work = () =>
+        question.method === "elicitation/create"
+          ? askOf(call)!(question, call.signal)
+          : askClient(question, call, call.signal);
+      inputResponses[key] = await inTurn(question.method, { call, calls, signal: call.signal, work });
     }
     reply = await repeat.again({ inputResponses, ...requestState !== undefined && { requestState } });
   }
   return reply;
 }
 
-function questionOf(request: unknown, from: string): ServerRequest {
+function questionOf(request: unknown): ServerRequest {
   const { method, params } = isObject(request) ? request : {};
   return {
     method: typeof method === "string" ? method : "(unknown method)",
     params: isObject(params) ? params : {},
-    from,
   };
 }
 
@@ -87,27 +95,35 @@ function questionOf(request: unknown, from: string): ServerRequest {
  * An older server may refuse a call until the human has been to some page. The human is sent there; the call is repeated
  * when the server says that it is done, or after a while.
  */
-async function settlePages(
-  refusal: CallResult,
-  call: Call,
-  { session, again }: Repeat,
-): Promise<CallResult> {
+async function settlePages(given: CallResult, call: Call, { session, again }: Repeat): Promise<CallResult> {
   const { server } = call.address;
-  const pages = pagesIn(refusal).map((page): ServerRequest => ({
-    method: "elicitation/create",
-    params: { ...page, mode: "url" },
-    from: server,
-  }));
+  const { refusal, pages } = presentablePages(given, server);
   const ask = askOf(call);
   const { capabilities } = call.client;
   if (!ask || pages.some((page) => capabilities && !takes(page, capabilities))) return refusal;
   const done = Promise.all(pages.map(({ params }) => finished(session, server, params.elicitationId)));
+  const calls = session.calls(server);
   for (const page of pages) {
-    const { action } = await ask(page, call.signal);
+    countQuestion(call, page.method, calls);
+    const work = () => ask(page, call.signal);
+    const { action } = await inTurn(page.method, { call, calls, signal: call.signal, work });
     if (action !== "accept") return refusal;
   }
   await done;
   return await again({});
+}
+
+/** A refusal whose pages can be put to a human, and these. One page that cannot be put makes it an error without pages. */
+function presentablePages(
+  refusal: CallResult,
+  server: string,
+): { refusal: CallResult; pages: readonly ServerRequest[] } {
+  const pages = pagesIn(refusal).map((page) =>
+    presentable({ method: "elicitation/create", params: { ...page, mode: "url" } }, server)
+  );
+  if (refusal.kind !== "error") return { refusal, pages };
+  const data = { ...refusal.data as object, elicitations: pages.map(({ params }) => params) };
+  return { refusal: { ...refusal, message: namedMessage(refusal.message, server), data }, pages };
 }
 
 /** What the human is to do at a page before a refused call can be made. */

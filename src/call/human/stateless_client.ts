@@ -54,6 +54,8 @@ export interface SealedState {
   readonly rounds: number;
   /** The key of the call that a human has allowed in this flow. */
   readonly approved?: string;
+  /** By which the questions of this flow are counted. */
+  readonly asked?: object;
 }
 
 /** A state that is kept for a client: for one request, once, for a while. */
@@ -68,6 +70,7 @@ export interface Route {
   id: unknown;
   token: unknown;
   approved: string | undefined;
+  asked: object;
 }
 
 /** A server that keeps asking is cut off after this many rounds. */
@@ -108,6 +111,7 @@ export function createParking() {
       ...typeof state === "string" && { state },
       rounds: rounds + 1,
       ...route.approved !== undefined && { approved: route.approved },
+      asked: route.asked,
       call: await sha256(call),
       until: performance.now() + KEPT_MS,
     });

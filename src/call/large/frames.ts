@@ -1,7 +1,7 @@
 import type { Redactor } from "../../telemetry/redact.ts";
 import { AgentCardsError, type ErrorCode } from "../../model/errors.ts";
 import type { LargeFrames } from "./port.ts";
-import type { LargeReply, LargeRequest, PartRequest } from "./worker.ts";
+import type { HideRequest, LargeReply, LargeRequest, PartRequest } from "./worker.ts";
 import { newHandle, type ResultStore } from "../results.ts";
 
 interface WorkerAnswer {
@@ -38,7 +38,10 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
     return started;
   }
 
-  function ask(request: Omit<LargeRequest, "id"> | Omit<PartRequest, "id">, transfer: ArrayBuffer[] = []) {
+  type Request = LargeRequest | PartRequest | HideRequest;
+  type WithoutId<T> = T extends Request ? Omit<T, "id"> : never;
+
+  function ask(request: WithoutId<Request>, transfer: ArrayBuffer[] = []) {
     worker ??= start();
     const id = ++last;
     const waiter = Promise.withResolvers<LargeReply>();
@@ -55,13 +58,19 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
   return {
     async parse(frame, options) {
       const handle = newHandle();
-      const request = { frame, ...options, handle, directory: results.directory, secrets: redactor.forms() };
+      const { directory, isSynced } = results;
+      const request = { frame, ...options, handle, directory, isSynced, secrets: redactor.values() };
       const reply = await ask(request, [frame.buffer as ArrayBuffer]);
       if (reply.kind === "message") return { message: reply, hidden: [] };
-      if (reply.kind === "part") throw new TypeError("A frame was answered with a part");
+      if (reply.kind !== "shaped") throw new TypeError("A frame was answered with something else");
       if (reply.stored) results.register({ handle, tool: "", bytes: reply.stored });
       const { id, kind: _kind, stored: _stored, hidden, ...large } = reply;
       return { message: { kind: "shaped", id, large }, hidden };
+    },
+    async hide(value, pii, known) {
+      const reply = await ask({ value, pii, ...known && { known } });
+      if (reply.kind !== "hidden") throw new TypeError("A value was answered with something else");
+      return reply;
     },
     readPart,
     readValues: async (path, places) => JSON.parse(await readPart(path, { places })),

@@ -3,7 +3,14 @@ import type { Json, Step } from "../../model/json.ts";
 
 /** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
 export interface LargeFrames {
-  parse(frame: Uint8Array, options: ParseOptions): Promise<{ message: LargeMessage; hidden: readonly HiddenValue[] }>;
+  /** `hidden`: lists of hidden values, each as JSON. */
+  parse(frame: Uint8Array, options: ParseOptions): Promise<{ message: LargeMessage; hidden: readonly string[] }>;
+  /** A long value without personal data, and lists of what was hidden, each as JSON. */
+  hide(
+    value: unknown,
+    how: HowToHide,
+    known?: ReadonlyMap<string, string>,
+  ): Promise<{ value: unknown; hidden: readonly string[] }>;
   /** A part of a stored result as JSON; with `room`, as much as fits and a note about the rest (`ReadPart`). */
   readPart(path: string, options: Part): Promise<string>;
   /** The values at places in a stored result. */
@@ -13,6 +20,8 @@ export interface LargeFrames {
 
 export interface ParseOptions {
   readonly calls: readonly string[];
+  /** The requests for lists that wait: their answers have bounds of their own. */
+  readonly lists: readonly string[];
   readonly answerTokens: number;
   readonly pii?: HowToHide;
 }
@@ -21,13 +30,6 @@ export interface ParseOptions {
 export interface HowToHide {
   readonly key: Uint8Array<ArrayBuffer>;
   readonly patterns: Readonly<Record<string, string>>;
-}
-
-/** A value that a token stands for. */
-export interface HiddenValue {
-  readonly token: string;
-  readonly kind: string;
-  readonly value: string;
 }
 
 /** A place in a stored result, and how it was asked for. */

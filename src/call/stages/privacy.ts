@@ -1,7 +1,7 @@
 import type { CallResult, Client } from "../../model/call.ts";
 import { messageOf } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
-import { textResult } from "../answer.ts";
+import { shownJson, textResult } from "../answer.ts";
 import type { Privacy } from "../session.ts";
 import type { Stage } from "./stage.ts";
 
@@ -24,7 +24,8 @@ export function hidePersonalData(privacy: Privacy): Stage {
       const { _meta, name: _name, requestState: _state, ...rest } = call.params;
       const params = { ...call.params, ...await restore(rest) };
       const client = hiding(call.client, { hide, restore });
-      return hidden(await next({ ...call, address: { server, name }, params, client }), hide);
+      const result = await next({ ...call, address: { server, name }, params, client });
+      return await hidden(result, (value) => privacy.hideLong(value, server, known), hide);
     } catch (error) {
       throw privacy.error(error, server);
     }
@@ -51,10 +52,12 @@ function hiding(client: Client, { hide, restore }: Ways): Client {
   };
 }
 
-/** A result without personal data. */
-function hidden(result: CallResult, hide: Hide): CallResult {
+type HideLong = <T>(value: T) => Promise<T>;
+
+/** A result without personal data. Long results are searched off the main thread. */
+async function hidden(result: CallResult, hideLong: HideLong, hide: Hide): Promise<CallResult> {
   try {
-    if (result.kind === "error") return hide(result);
+    if (result.kind === "error") return await hideLong(result);
     if (result.kind === "result") {
       // The questions to a human, and the state that belongs to them, pass as they are.
       const { inputRequests, requestState, ...rest } = result.result;
@@ -62,14 +65,15 @@ function hidden(result: CallResult, hide: Hide): CallResult {
         ...inputRequests !== undefined && { inputRequests: cleanQuestions(inputRequests, hide) },
         ...requestState !== undefined && { requestState },
       };
-      return { kind: "result", result: { ...hide(rest), ...asked } };
+      return { kind: "result", result: { ...await hideLong(rest), ...asked } };
     }
     const { large } = result;
     if (large.isClean) return result;
     // Of a server that was started under another policy: what was stored is hidden when it is read.
-    const clean = hide(JSON.parse(new TextDecoder().decode(large.json)));
-    const json = new TextEncoder().encode(JSON.stringify(clean));
-    return { kind: "large", large: { ...large, json, output: hide(large.output), isClean: true } };
+    const clean = await hideLong(JSON.parse(new TextDecoder().decode(large.json)));
+    const [json, shown] = [JSON.stringify(clean), shownJson(clean)].map((text) => new TextEncoder().encode(text));
+    const output = await hideLong(large.output);
+    return { kind: "large", large: { ...large, json: json!, shown: shown!, output, isClean: true } };
   } catch (error) {
     return {
       kind: "result",

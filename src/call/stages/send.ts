@@ -1,5 +1,6 @@
 import type { Call, CallResult } from "../../model/call.ts";
-import { OWN_SERVER, WORKFLOW_SERVER } from "../../model/tool.ts";
+import { withoutInvisible } from "../../model/invisible.ts";
+import { OWN_SERVER, toolId, WORKFLOW_SERVER } from "../../model/tool.ts";
 import { declared } from "../human/asking.ts";
 import { callOwnTool } from "../own_tools.ts";
 import type { Session } from "../session.ts";
@@ -15,24 +16,44 @@ export function send(session: Session): Stage {
     const { server, name } = call.address;
     if (server === OWN_SERVER) return { kind: "result", result: await callOwnTool(session, call) };
     if (server === WORKFLOW_SERVER) return await session.shared.runTemplate(session, name, call);
-    return await toServer(session, call);
+    const result = await toServer(session, call);
+    if (result.kind === "large" && result.large.output.kind === "stored") {
+      // The Worker that read the result did not know its tool.
+      const { output: { handle }, bytes } = result.large;
+      session.shared.results.register({ handle, tool: toolId(server, name), bytes });
+    }
+    return result;
   };
 }
 
 async function toServer(session: Session, call: Call): Promise<CallResult> {
-  const { address: { server }, client, signal, timeoutMs, onSent } = call;
+  const { address: { server }, client: { progress, logLevel }, signal, timeoutMs, onSent } = call;
   const calls = session.calls(server);
   calls.add(call);
+  let isAnswered = false;
   try {
-    return await session.server(server).request(call.method, call.params, {
+    const result = await session.server(server).request(call.method, call.params, {
       capabilities: declared(call),
-      ...client.logLevel !== undefined && { logLevel: client.logLevel },
+      ...logLevel !== undefined && { logLevel },
       timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
       signal,
-      ...client.progress && { onProgress: client.progress },
+      ...progress && { onProgress: (said) => progress(withoutInvisible(said)) },
       ...onSent && { onSent },
     });
+    isAnswered = true;
+    return result;
   } finally {
     calls.delete(call);
+    const isForMany = session.config.servers[server]?.shared || session.client.isMultiplexed;
+    if (!isAnswered && isForMany) linger(calls, call);
   }
+}
+
+const LINGER_MS = 60_000;
+
+/** A server may still ask for a call that was given up: for a while no other session or client is asked instead. */
+function linger(calls: Set<Call>, call: Call): void {
+  const gone: Call = { ...call, client: { owner: call.client.owner ?? {} }, human: { kind: "nobody" } };
+  calls.add(gone);
+  Deno.unrefTimer(setTimeout(() => calls.delete(gone), LINGER_MS) as unknown as number);
 }

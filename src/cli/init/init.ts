@@ -7,6 +7,7 @@ import { makePlan, type Plan } from "./plan.ts";
 import { commandLine, plural, showNothing, showOutcome, showPlan } from "./show.ts";
 import { undoCommand } from "./undo_command.ts";
 import { undo } from "./undo.ts";
+import { jsonLine } from "../json_out.ts";
 
 export type { InitIo, InitOptions, ProbeResult } from "./io.ts";
 
@@ -16,7 +17,7 @@ export async function init(options: InitOptions, io: InitIo): Promise<number> {
     return options.undo ? await undo(options, io) : await setUp(options, io);
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);
-    if (options.json) io.out(JSON.stringify({ error: { code, message, hint } }) + "\n");
+    if (options.json) io.out(jsonLine({ error: { code, message, hint } }));
     else io.err(describe(error) + "\n");
     return code === "USAGE" ? 2 : 1;
   }
@@ -26,7 +27,7 @@ async function setUp(options: InitOptions, io: InitIo): Promise<number> {
   const plan = await makePlan(options, io);
   const say = (text: string) => options.json || io.out(text);
   const finish = (code: number, outcome?: Outcome) => {
-    if (options.json) io.out(JSON.stringify(summary(plan, { options, io, outcome })) + "\n");
+    if (options.json) io.out(jsonLine(summary(plan, { options, io, outcome })));
     return code;
   };
   if (plan.moves.length === 0) {

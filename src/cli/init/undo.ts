@@ -8,6 +8,7 @@ import { oneLine } from "../../model/text.ts";
 import { claudeToAsk } from "./apply.ts";
 import type { InitIo, InitOptions } from "./io.ts";
 import { clientOf } from "./plan.ts";
+import { jsonLine } from "../json_out.ts";
 
 interface Step {
   readonly path: string;
@@ -31,7 +32,7 @@ export async function undo(options: InitOptions, io: InitIo): Promise<number> {
   const wanted = backups.filter(({ manifest }) => client === undefined || manifest.client === client);
   if (!options.json) { for (const dir of damaged) io.err(`Cannot use the backup ${dir}: its manifest is damaged\n`); }
   if (wanted.length === 0) {
-    io.out(options.json ? JSON.stringify({ undone: [], damaged }) + "\n" : "Nothing to undo.\n");
+    io.out(options.json ? jsonLine({ undone: [], damaged }) : "Nothing to undo.\n");
     return damaged.length > 0 ? 1 : 0;
   }
   if (!options.json && io.isTerminal && !options.yes && !options.dryRun) {
@@ -74,7 +75,7 @@ interface Reporting {
 }
 
 function report(steps: readonly Step[], { options, io, damaged }: Reporting): void {
-  if (options.json) return io.out(JSON.stringify({ dry_run: options.dryRun, undone: steps, damaged }) + "\n");
+  if (options.json) return io.out(jsonLine({ dry_run: options.dryRun, undone: steps, damaged }));
   for (const { path, what, reason } of steps) {
     const line = `${path}: ${options.dryRun ? "would be: " : ""}${WORDS[what]}${
       reason ? `: ${oneLine(reason, 300)}` : ""

@@ -8,13 +8,14 @@ import { only } from "../runs/find.ts";
 import { fit, screen, widthOf } from "../screen/screen.ts";
 import { table } from "../screen/table.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 const HEAD = ["run", "tool", "arguments", "why", "since"];
 
 /** `agentcards approvals` */
 export async function approvals({ json }: { json?: boolean }, terminal: Terminal): Promise<number> {
   const waiting = await ask<ApprovalReport[]>({ method: "approvals" });
-  if (json) terminal.out(JSON.stringify(waiting) + "\n");
+  if (json) terminal.out(jsonLine(waiting));
   else if (waiting.length === 0) terminal.out("No call waits for your approval.\n");
   else {
     terminal.out(

@@ -57,7 +57,9 @@ interface Place {
 async function putQuestion({ params, from }: Record<string, unknown>, place: Place): Promise<Answer> {
   const { terminal, prompts } = place;
   const { message, mode, url, requestedSchema } = isObject(params) ? params : {};
-  const words = cut(spelledOut(String(message ?? "")), SHOWN_CHARACTERS);
+  // The name that stands before the message for other clients is said here in a line of its own.
+  const said = String(message ?? "").replace(`[server ${from}] `, "");
+  const words = cut(spelledOut(said), SHOWN_CHARACTERS);
   // Who asks is ours to say, and what follows is theirs.
   terminal.out(`\nThe server "${oneLine(String(from ?? "?"), 60)}" asks:\n\n  ${words.replaceAll("\n", "\n  ")}\n\n`);
   if (mode === "url") return await sendToPage(String(url), place);

@@ -6,6 +6,7 @@ import { type PendingText, pendingWords } from "./pending_text.ts";
 import { fit, screen } from "../screen/screen.ts";
 import { table } from "../screen/table.ts";
 import { duration, painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface RunsCommand {
   readonly limit: number;
@@ -19,7 +20,7 @@ const ROOM_FOR_NOTES = 120;
 /** `agentcards runs` */
 export async function runs({ limit, json }: RunsCommand, terminal: Terminal): Promise<number> {
   const found = await ask<RunReport[]>({ method: "runs", params: { limit } });
-  if (json) terminal.out(JSON.stringify(found) + "\n");
+  if (json) terminal.out(jsonLine(found));
   else if (found.length === 0) terminal.out("Nothing has been run yet. `agentcards run FILE.yaml` runs a workflow.\n");
   else terminal.out(listText(found, terminal));
   return 0;

@@ -4,6 +4,7 @@ import { ask, type Question } from "../ask.ts";
 import { exitCodeOf, printAnswer, type RunAnswer } from "./answer.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { watchRun } from "./watch.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface CarryOptions {
   readonly json?: boolean | undefined;
@@ -31,7 +32,7 @@ export async function carryRun(question: Omit<Question, "onProgress">, options: 
       next = decision;
       continue;
     }
-    if (json) terminal.out(JSON.stringify(answer) + "\n");
+    if (json) terminal.out(jsonLine(answer));
     else printAnswer(answer, terminal);
     return exitCodeOf(answer);
   }

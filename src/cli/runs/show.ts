@@ -9,6 +9,7 @@ import { watchRun } from "./watch.ts";
 import { fit, screen, wrap } from "../screen/screen.ts";
 import { duration, painter, type Terminal } from "../screen/terminal.ts";
 import { clockTime, decisions, timeline } from "./timeline.ts";
+import { jsonLine } from "../json_out.ts";
 
 /** Without a terminal there is room to spare. */
 const COLUMNS_IN_A_FILE = 120;
@@ -31,7 +32,7 @@ export async function showRun(given: string, { json, follow }: ShowOptions, term
     return 0;
   }
   const details = await ask<RunDetails>({ method: "run_show", params });
-  terminal.out(json ? JSON.stringify(details) + "\n" : detailsText(details, terminal));
+  terminal.out(json ? jsonLine(details) : detailsText(details, terminal));
   return 0;
 }
 

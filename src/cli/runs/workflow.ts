@@ -4,6 +4,7 @@ import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
 import { table } from "../screen/table.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface SaveCommand {
   readonly param?: readonly string[];
@@ -26,7 +27,7 @@ export async function saveWorkflow(
       ...options.description && { description: options.description },
     },
   });
-  if (options.json) terminal.out(JSON.stringify(saved) + "\n");
+  if (options.json) terminal.out(jsonLine(saved));
   else {
     terminal.out(`Saved as workflow:${saved.name}. It takes ${parametersText(saved)}.\n`);
     terminal.out(`Agents find it by search; \`agentcards call workflow:${saved.name}\` runs it.\n`);
@@ -37,7 +38,7 @@ export async function saveWorkflow(
 /** `agentcards workflow list` */
 export async function listWorkflows(options: { json?: boolean }, terminal: Terminal): Promise<number> {
   const all = await ask<Template[]>({ method: "templates" });
-  if (options.json) terminal.out(JSON.stringify(all) + "\n");
+  if (options.json) terminal.out(jsonLine(all));
   else if (all.length === 0) {
     terminal.out("No workflow is saved. `agentcards workflow save RUN NAME` saves one that ran.\n");
   } else {

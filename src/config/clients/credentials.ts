@@ -1,10 +1,4 @@
-import { SECRET_NAME } from "../expand.ts";
-
-const MORE_NAMES = /(^|[-_.])(key|pat|pwd|pass|passphrase|bearer|jwt|sid)$|[a-z](Key|Pat)$/;
-/** `TOKEN_LIMIT`, `AUTH_TYPE`, `SECRET_FILE`: about a secret, but none. */
-const ABOUT =
-  /[-_](limit|limits|count|size|max|min|type|mode|method|enabled|file|path|dir|timeout|ttl|expiry|host|port|scheme|provider|name|id|url|uri|endpoint)$/i;
-const TRIVIAL = /^(true|false|yes|no|on|off|none|null|undefined|disabled|enabled|oauth2?|basic|bearer|\d{1,3})$/i;
+export { isSecretName, isWorthHiding } from "../secret_values.ts";
 
 /** Tokens of well-known services, wherever they stand in a text. */
 const SHAPES = [
@@ -30,16 +24,6 @@ const SHAPES = [
 export const TOKEN = new RegExp(SHAPES.map(({ source }) => source).join("|"), "g");
 /** `Bearer …` and its relatives: the scheme, then the credential. */
 export const SCHEME = /\b(Bearer|Basic|Token|ApiKey)(\s+)([A-Za-z0-9._~+/=:-]{6,})/gi;
-
-/** Whether a variable, header, flag or parameter of this name holds a credential. */
-export function isSecretName(name: string): boolean {
-  return (SECRET_NAME.test(name) || MORE_NAMES.test(name) || MORE_NAMES.test(name.toLowerCase())) && !ABOUT.test(name);
-}
-
-/** Whether a value under such a name is worth hiding: switches and small numbers are not. */
-export function isWorthHiding(value: string): boolean {
-  return value.trim() !== "" && !TRIVIAL.test(value.trim());
-}
 
 /** Long text without words in it, such as a random key. */
 export function looksRandom(text: string): boolean {

@@ -1,9 +1,11 @@
+import type { AddressInfo } from "node:net";
 import { isLegacyRequest } from "@modelcontextprotocol/server";
 import { AgentCardsError, describe, messageOf } from "../../model/errors.ts";
 import { readBody } from "./body.ts";
 import { createGuard, PATH, refusal } from "./guard.ts";
 import { createLegacyHandler } from "./legacy.ts";
 import { createModernHandler } from "./modern.ts";
+import { listenHttp } from "./node_server.ts";
 import type { ConnectEngine } from "./wire.ts";
 
 export interface HttpOptions {
@@ -41,7 +43,7 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
       : await modern.fetch(request, read.body);
   }
 
-  const server = listen(port, async (request) => {
+  const server = await listen(port, onError, async (request) => {
     const response = await answer(request).catch((error) => {
       onError(describe(error));
       return refusal(500, "Something went wrong; the log says more");
@@ -50,21 +52,24 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
     return response;
   });
   return {
-    url: `http://127.0.0.1:${server.addr.port}${PATH}`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
     async close() {
       await Promise.all([legacy.close(), modern.close()]);
       // What is under way may end; what never ends does not keep us.
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, SHUTDOWN_MS);
-      await Promise.race([server.shutdown(), late.promise]);
+      await Promise.race([closed, late.promise]);
       clearTimeout(timer);
+      server.closeAllConnections();
     },
   };
 }
 
-function listen(port: number, handler: (request: Request) => Promise<Response>): Deno.HttpServer<Deno.NetAddr> {
+async function listen(port: number, onError: HttpOptions["onError"], handle: (request: Request) => Promise<Response>) {
   try {
-    return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
+    return await listenHttp({ port, handle, onError: (error) => onError(describe(error)) });
   } catch (cause) {
     throw new AgentCardsError("USAGE", `Cannot listen on 127.0.0.1:${port}: ${messageOf(cause)}`, {
       cause,

@@ -1,10 +1,13 @@
 import { VERSION } from "../../platform/version.ts";
-import { type Home, requirePrivateSocket, socketPath } from "../../config/home.ts";
+import { harmlessVariables } from "../../config/environment.ts";
+import { type Home, requireOwnHome, requireOwnSocket, socketPath } from "../../config/home.ts";
 import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from "../../db/lock.ts";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
+import { systemProgram } from "../../platform/system_program.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
 import {
+  type Hello,
   HELLO_TIMEOUT_MS,
   HOME_REFUSED,
   isWelcome,
@@ -13,6 +16,7 @@ import {
   PROTOCOL,
   type Welcome,
 } from "./handshake.ts";
+import { answeringVariables } from "./variables.ts";
 
 /** A connection to the engine after the greeting. */
 export interface EngineConnection {
@@ -26,6 +30,7 @@ export interface ConnectOptions {
   readonly home: Home;
   readonly kind: "mcp" | "control";
   readonly cwd: string;
+  /** The environment of the session. The engine is sent what is harmless in it, and what it asks for by name. */
   readonly env: Readonly<Record<string, string>>;
   /** How to run our own program: the words before `engine run`. Without it no engine is started. */
   readonly program?: readonly string[];
@@ -131,8 +136,10 @@ function inOtherUse(home: Home, { pid }: LockHolder): AgentCardsError {
 
 /** Says hello to the engine; undefined means that it is going and a new one is due, an error that none is there. */
 async function reach(options: ConnectOptions): Promise<EngineConnection | Error | undefined> {
+  // The lock file of somebody else could lead anywhere.
+  requireOwnHome(options.home);
   const path = await findSocket(options);
-  requirePrivateSocket(path, options.home);
+  requireOwnSocket(path, options.home);
   const conn = await Deno.connect({ transport: "unix", path }).catch((error) => error as Error);
   if (conn instanceof Error) return conn;
   const socket = identityOf(path);
@@ -147,8 +154,13 @@ async function greet(
   options: ConnectOptions,
 ): Promise<EngineConnection | Error | undefined> {
   const { kind, cwd, env, tellsRelated, isCrowd, connection } = options;
-  const more = { tellsRelated, isCrowd, connection };
-  channel.write(JSON.stringify({ agentcards: PROTOCOL, version: VERSION, kind, cwd, env, ...more }));
+  const more = {
+    ...tellsRelated !== undefined && { tellsRelated },
+    ...isCrowd !== undefined && { isCrowd },
+    ...connection !== undefined && { connection },
+  };
+  const hello: Hello = { agentcards: PROTOCOL, version: VERSION, kind, cwd, env: harmlessVariables(env), ...more };
+  channel.write(JSON.stringify(hello));
   const answer = channel.first();
   try {
     const deadline = performance.now() + HELLO_TIMEOUT_MS;
@@ -163,7 +175,7 @@ async function greet(
     const welcome = parseWelcome(first);
     if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
     const takesAgain = connection !== undefined && welcome.takesAgain === true;
-    return welcome.leaving ? undefined : { channel, pid: welcome.pid, takesAgain };
+    return welcome.leaving ? undefined : { channel: answeringVariables(channel, env), pid: welcome.pid, takesAgain };
   } catch (error) {
     channel.close();
     throw error;
@@ -234,8 +246,16 @@ const ENGINE_ENVIRONMENT = [
 async function startEngine(program: readonly string[], { home, env }: ConnectOptions): Promise<Deno.CommandStatus> {
   await Deno.mkdir(home.logs, { recursive: true, mode: 0o700 });
   const kept = ENGINE_ENVIRONMENT.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]);
-  const child = new Deno.Command("sh", {
-    args: ["-c", 'exec "$@" >>"$ENGINE_ERR" 2>&1 </dev/null', "sh", ...program, "engine", "run"],
+  const child = new Deno.Command(systemProgram("sh"), {
+    // The file is made for its owner alone; the engine itself keeps the usual mask, which servers inherit.
+    args: [
+      "-c",
+      '(umask 077; : >>"$ENGINE_ERR"); exec "$@" >>"$ENGINE_ERR" 2>&1 </dev/null',
+      "sh",
+      ...program,
+      "engine",
+      "run",
+    ],
     clearEnv: true,
     env: {
       ...Object.fromEntries(kept),

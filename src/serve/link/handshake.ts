@@ -1,7 +1,21 @@
 import { isObject } from "../../model/json.ts";
 
 /** The first line on the engine's socket, in both directions; raised when its meaning changes. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
+/** The first version of it that an engine still understands: there the client sends its whole environment unasked. */
+export const OLDEST_PROTOCOL = 1;
+
+/** Whether an engine understands a client that speaks this version. */
+export function isSpoken(protocol: number): boolean {
+  return protocol >= OLDEST_PROTOCOL && protocol <= PROTOCOL;
+}
+
+/** Whether a version of AgentCards comes after another one. */
+export function isNewer(version: string, other: string): boolean {
+  const [left, right] = [version, other].map((text) => text.split(/[.+-]/).map(Number));
+  const at = left!.findIndex((part, index) => part !== right![index]);
+  return at >= 0 && !(left![at]! < right![at]!);
+}
 
 /** What a client of the engine says first. */
 export interface Hello {
@@ -9,6 +23,7 @@ export interface Hello {
   readonly version: string;
   readonly kind: "mcp" | "control";
   readonly cwd: string;
+  /** Harmless variables; for others the engine asks by name (`variables.ts`). */
   readonly env: Readonly<Record<string, string>>;
   /** Whether each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;

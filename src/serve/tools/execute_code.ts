@@ -56,7 +56,7 @@ export const executeCode: GatewayTool = {
     const chosen = await chosenTools(session, { intent, named: options.tools });
     if (options.typecheck) {
       const checker = await session.code.types();
-      const problems = await checker.check(await typesFor(session, code), caller.signal);
+      const problems = await checker.check(await typesFor(session, code), caller.signal, session);
       if (problems.length > 0) return { kind: "result", result: textResult(typesAnswer(problems, chosen), true) };
     }
     const key = options.cache ? await cacheKey(session, code, context) : undefined;

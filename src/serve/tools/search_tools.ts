@@ -1,8 +1,9 @@
 import { z } from "../../../deps.ts";
-import { declarations } from "../../model/declaration.ts";
+import { declarations, declaredMethod } from "../../model/declaration.ts";
 import { signature } from "../../model/signature.ts";
 import { cut, oneLine, sanitise, tokens } from "../../model/text.ts";
 import type { Tool } from "../../model/tool.ts";
+import { createBreather } from "../../model/keyed_mutex.ts";
 import { textResult } from "../../call/answer.ts";
 import { judge } from "../../policy/rules.ts";
 import { helpFor, ownTools } from "../../call/help.ts";
@@ -67,7 +68,7 @@ async function answer(session: WorkSession, { query, limit, server, detail }: Se
   if (query === "") return await serversText(session);
   session.observer.asked(query);
   const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
-  return render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
+  return await render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
 }
 
 const OWN_SERVER = "agentcards";
@@ -103,7 +104,7 @@ async function toolsOf(
     tools,
     ({ id }) => judge(session.config.policy, id).kind === "deny" ? "withheld" : "allowed",
   );
-  const { text, rest } = inFull(allowed, detail, limit);
+  const { text, rest } = await inFull(allowed, detail, limit);
   const names = rest.slice(0, SHOWN_REST).map(({ name }) => name).join(", ");
   const unnamed = rest.length > SHOWN_REST ? ` and ${rest.length - SHOWN_REST} others` : "";
   return [
@@ -116,26 +117,34 @@ async function toolsOf(
 
 type Detail = NonNullable<z.infer<typeof INPUT>["detail"]>;
 
-const RENDER: Readonly<Record<Detail, (tool: Tool) => string>> = {
-  signature,
-  types: (tool) => declarations([tool]),
-  schema: schemaText,
-};
-
-/** As many tools as the budget holds, one at least; the others are left for whoever asks. */
-function inFull(tools: readonly Tool[], detail: Detail, limit = Infinity): { text: string[]; rest: readonly Tool[] } {
+/** As many tools as the budget holds, one at least; the others are left for whoever asks, and not written out. */
+async function inFull(
+  tools: readonly Tool[],
+  detail: Detail,
+  limit = Infinity,
+): Promise<{ text: string[]; rest: readonly Tool[] }> {
+  const methods = new Map<Tool, string>();
+  const method = (tool: Tool) => methods.getOrInsertComputed(tool, declaredMethod);
+  const rendered: Readonly<Record<Detail, (tool: Tool) => string>> = {
+    signature,
+    types: (tool) => declarations([tool], method),
+    schema: schemaText,
+  };
+  const breathe = createBreather();
   const shown: string[] = [];
   let spent = 0;
   for (const tool of tools) {
-    const line = cut(RENDER[detail](tool), LINE_LENGTH);
+    if (shown.length > 0 && (spent >= BUDGET_TOKENS || shown.length >= limit)) break;
+    await breathe();
+    const line = cut(rendered[detail](tool), LINE_LENGTH);
     spent += tokens(line);
-    if (shown.length > 0 && (spent > BUDGET_TOKENS || shown.length >= limit)) break;
+    if (shown.length > 0 && spent > BUDGET_TOKENS) break;
     shown.push(line);
   }
   // One declaration for each server, so that the text as a whole can be used.
   const isDeclared = detail === "types" && shown.length > 0 && shown.every((line) => line.length < LINE_LENGTH);
   return {
-    text: isDeclared ? [declarations(tools.slice(0, shown.length))] : shown,
+    text: isDeclared ? [declarations(tools.slice(0, shown.length), method)] : shown,
     rest: tools.slice(shown.length),
   };
 }
@@ -145,14 +154,18 @@ interface Rendering {
   readonly shownWeak: number;
 }
 
-function render({ tools, weak, notes }: Found, { detail, shownWeak }: Rendering): string {
+async function render({ tools, weak, also, notes }: Found, { detail, shownWeak }: Rendering): Promise<string> {
   const isWeak = tools.length === 0 && weak.length > 0;
   const hits = isWeak ? weak.slice(0, shownWeak) : tools;
   const left = isWeak ? weak.length - hits.length : 0;
-  const { text, rest } = inFull(hits.map(({ tool }) => tool), detail);
+  const { text, rest } = await inFull(hits.map(({ tool }) => tool), detail);
   return [
     ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
     ...text,
+    ...hits.slice(0, hits.length - rest.length).flatMap(({ tool: { id } }) => {
+      const others = also?.get(id);
+      return others ? [`(same name as ${id}: also ${others.join(", ")})`] : [];
+    }),
     ...rest.length > 0 ? [`(${rest.length} more did not fit; ask with a smaller limit or a narrower query)`] : [],
     ...left > 0 ? [`(${left} weaker matches are not shown; "limit": ${weak.length} shows them)`] : [],
     ...notes,

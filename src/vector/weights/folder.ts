@@ -1,4 +1,5 @@
 import { canonicalJson, isObject, sha256 } from "../../model/json.ts";
+import { syncTree } from "../../platform/files.ts";
 
 /** A model on disk, laid out as the runtime expects it. */
 export interface ModelFolder {
@@ -61,6 +62,7 @@ export async function sealModelFolder(options: SealOptions): Promise<ModelFolder
   const sizes = options.files.map(async (file) => [file, (await Deno.stat(`${at}/${file}`)).size] as const);
   const manifest: Manifest = { recipe, dtype, pooling, files: Object.fromEntries(await Promise.all(sizes)) };
   await Deno.writeTextFile(`${at}/${MANIFEST}`, JSON.stringify(manifest, null, 2));
+  await syncTree(at);
   return await describeFolder(root, name, manifest);
 }
 

@@ -1,4 +1,5 @@
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
+import { renameSynced } from "../../platform/files.ts";
 import { type BertConfig, buildBert } from "./bert.ts";
 import { type ModelFolder, openModelFolder, sealModelFolder } from "./folder.ts";
 import { readSafetensors } from "./safetensors.ts";
@@ -32,7 +33,7 @@ export async function prepareMiniLm(root: string, source = miniLmPackage()): Pro
     const made = { root, name: MINILM, recipe: RECIPE, dtype: "q8", pooling: "mean", files } as const;
     const folder = await sealModelFolder({ ...made, at: workshop });
     await Deno.remove(`${root}/${MINILM}`, { recursive: true }).catch(() => {});
-    await Deno.rename(workshop, `${root}/${MINILM}`);
+    await renameSynced(workshop, `${root}/${MINILM}`);
     return folder;
   } catch (cause) {
     await Deno.remove(workshop, { recursive: true }).catch(() => {});

@@ -6,7 +6,7 @@ import type { Random } from "../../model/random.ts";
 import { type FaultHome, type Outcome, wordsOf } from "./home.ts";
 import { judge, tryWorkflow } from "./judge.ts";
 import { few, line, PATIENCE_MS, type TrialResult } from "./kind.ts";
-import { ask, connect, keepBusy, type Ledger, type Reply, untilWorking } from "./ledger.ts";
+import { ask, connectWell, keepBusy, type Ledger, type Reply, untilWorking } from "./ledger.ts";
 import { killAll } from "./processes.ts";
 
 const RECOVERED_MS = 60_000;
@@ -16,22 +16,27 @@ export interface Lasting {
   readonly random: Random;
   /** The fault begins before the engine starts. */
   readonly isEarly: boolean;
+  /** There may be no room for the folders of a new home: then the refusal of a client names the reason, in time. */
+  readonly mayRefuse?: boolean;
   /** Begins the fault and returns the function that ends it. */
   begin(): Promise<() => void | Promise<void>>;
 }
 
 export async function endure(home: FaultHome, lasting: Lasting): Promise<Omit<TrialResult, "scene">> {
-  const { ledger, random, isEarly, begin } = lasting;
+  const { ledger, random, isEarly, mayRefuse = false, begin } = lasting;
   let isOver = false;
   const early = isEarly ? await begin() : undefined;
   const violations: string[] = [];
   let end = early;
+  const began = performance.now();
   try {
-    const client = await connect(home);
+    const client = await connectWell(home);
     try {
       const busy = keepBusy(client, { ledger, random, prefix: "u", isOver: () => isOver });
       if (!isEarly) {
         await ask(client, "call_tool", { tool: "kit:echo", arguments: { text: "before" } });
+        // The next process for code is started now: a disk that hangs would keep it from starting.
+        await ask(client, "execute_code", { code: "return 1" });
         await untilWorking(ledger);
       }
       await sleep(random.below(1_500));
@@ -52,7 +57,9 @@ export async function endure(home: FaultHome, lasting: Lasting): Promise<Omit<Tr
       await client[Symbol.asyncDispose]();
     }
   } catch (error) {
-    violations.push(`during the fault: ${line((error as Error).message)}`);
+    const { message } = error as Error;
+    const isTold = mayRefuse && /no space left/i.test(message) && performance.now() - began < PATIENCE_MS;
+    if (!isTold) violations.push(`during the fault: ${line(message)}`);
   } finally {
     await end?.();
   }
@@ -109,7 +116,7 @@ export function isMurky(text: string): boolean {
 async function newWindow(home: FaultHome): Promise<Reply> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => timer = setTimeout(() => resolve(undefined), PATIENCE_MS));
-  const connecting = connect(home);
+  const connecting = connectWell(home);
   connecting.catch(() => {});
   try {
     const client = await Promise.race([connecting, late]);

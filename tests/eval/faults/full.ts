@@ -31,7 +31,7 @@ export const full: Kind = {
       const leave = pick(random, rooms) + random.below(65_536);
       const begin = () => Promise.resolve(isHarmless ? () => {} : fill(mountOf(home), leave));
       const ledger = createLedger(prepared[on].ledger);
-      return { scene, ...await endure(home, { ledger, random, isEarly, begin }) };
+      return { scene, ...await endure(home, { ledger, random, isEarly, mayRefuse: on === "empty", begin }) };
     };
   },
 };

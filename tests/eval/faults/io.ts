@@ -1,4 +1,5 @@
 // I/O errors, slow disks, and a database that hangs.
+import { join } from "node:path";
 import type { Random } from "../../model/random.ts";
 import { between } from "../random_dag.ts";
 import { filesUnder } from "./disk.ts";
@@ -18,7 +19,7 @@ const WRITES = ["pwrite64"];
 const SYNCS = ["fsync", "fdatasync"];
 
 /** Database files as strace wants them: one by one. */
-const under = ({ dir }: FaultHome, folder: string) => [...filesUnder(`${dir}/data/${folder}`)];
+const under = ({ dir }: FaultHome, folder: string) => [...filesUnder(join(dir, "data", folder))];
 
 const ERRORS: readonly Scene[] = [
   { name: "EIO on every write", draw: () => ({ calls: WRITES, effect: "error=EIO" }) },
@@ -47,9 +48,12 @@ const ERRORS: readonly Scene[] = [
 
 /** Longer than any deadline: what hangs does not come back by itself. */
 const FOR_EVER = "delay_enter=600000000";
+/** The files of the database only: Deno writes to its own cache in the same way, on the main thread. */
 const HANGS: readonly Scene[] = [
-  { name: "writes hang", draw: () => ({ calls: WRITES, effect: FOR_EVER }) },
-  { name: "syncs hang", draw: () => ({ calls: [...SYNCS, ...WRITES], effect: FOR_EVER }) },
+  { name: "writes hang", draw: (home) => ({ calls: WRITES, effect: FOR_EVER, paths: under(home, "") }) },
+  { name: "syncs hang", draw: (home) => ({ calls: SYNCS, effect: FOR_EVER, paths: under(home, "") }) },
+  // Of every file of the home, too.
+  { name: "all syncs hang", draw: () => ({ calls: SYNCS, effect: FOR_EVER }) },
 ];
 
 function injected(scenes: readonly Scene[]): Kind {

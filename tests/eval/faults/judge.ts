@@ -122,6 +122,8 @@ export async function lost(client: RawClient, { told }: Ledger, listed: readonly
   for (const one of told.values()) {
     if (!known.has(one.id)) continue;
     const now = await look(client, one.id);
+    const unread = isOver(one.status) ? await unreadable(client, one) : undefined;
+    if (unread) other.push(`${one.id}: ${unread}`);
     if (typeof now === "string") other.push(`${one.id}: ${now}`);
     else if (!isStill(one, now)) {
       const how = now.status === one.status ? "with other results" : `is ${now.status}`;
@@ -132,6 +134,20 @@ export async function lost(client: RawClient, { told }: Ledger, listed: readonly
     ...gone.length > 0 ? [`${gone.length} of ${told.size} acknowledged runs are not known: ${few(gone)}`] : [],
     ...other.length > 0 ? [`${other.length} acknowledged runs are not as they were told: ${line(few(other))}`] : [],
   ];
+}
+
+/** The reason why a stored result that a client has the handle of cannot be read. */
+async function unreadable(client: RawClient, { results }: Told): Promise<string | undefined> {
+  for (const [task, value] of Object.entries<{ handle?: string } | null>(JSON.parse(results ?? "{}"))) {
+    if (typeof value?.handle !== "string") continue;
+    const args = { handle: value.handle, path: "task" };
+    const reply = await ask(client, "call_tool", { tool: "agentcards:read_result", arguments: args });
+    // An answer that could not be stored is told as such, with its beginning.
+    const isNoted = /what is here has note, shape, preview/.test(reply.text);
+    if (!isNoted && (reply.kind !== "answer" || !reply.text.includes(task))) {
+      return `the result of ${task}: ${line(reply.text)}`;
+    }
+  }
 }
 
 function isStill(told: Told, now: RunNow): boolean {

@@ -61,13 +61,35 @@ export function connect(home: FaultHome, env: Record<string, string> = {}): Prom
   return connectClient(home, { cwd: home.work, env });
 }
 
+/** The same; a handshake that is refused is an error with the words of the refusal. */
+export async function connectWell(home: FaultHome): Promise<RawClient> {
+  const client = await connectClient(home, { cwd: home.work, handshake: false });
+  const clientInfo = { name: "test", version: "1" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const { error } = await client.request("initialize", params);
+  if (error === undefined) {
+    await client.send({ method: "notifications/initialized" });
+    return client;
+  }
+  await client[Symbol.asyncDispose]();
+  throw new Error((error as { message: string }).message);
+}
+
+/** Too large for the journal: such an answer goes into a file of its own. */
+const LARGE = 60_000;
+
 /** A workflow of a few tasks whose ids are the names under which they are executed. */
 export function drawWorkflow(random: Random, prefix: string): { tasks: DagTask[]; options: Message } {
   const dag = randomDag(random, { tasks: [1, 4], ms: [0, 30], kinds: ["effectful", "read", "idempotent"] });
-  const tasks = dag.map((task) => ({
+  const isLarge = random.below(5) === 0;
+  const tasks = dag.map((task, i) => ({
     ...task,
     id: prefix + task.id,
-    arguments: { ...task.arguments, task: prefix + task.id },
+    arguments: {
+      ...task.arguments,
+      task: prefix + task.id,
+      ...isLarge && i === dag.length - 1 && { characters: LARGE },
+    },
     depends_on: task.depends_on.map((id) => prefix + id),
   }));
   const isPaused = tasks.length > 1 && random.below(6) === 0;

@@ -1,0 +1,7 @@
+import type { Durability } from "../../src/db/pglite_worker.ts";
+
+/** The option `--durability`, as in the configuration. */
+export function durabilityOf(given: string | undefined): Durability {
+  if (given === "power" || given === "process") return given;
+  throw new Error("--durability is power or process");
+}
