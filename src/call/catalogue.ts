@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { dirname } from "node:path";
 import type { ServerConfig } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
@@ -140,8 +141,8 @@ export function createCatalogueStore(
     if (known.has(key) === isOffering) return;
     if (isOffering) known.add(key);
     else known.delete(key);
-    await Deno.mkdir(dirname(hints), { recursive: true, mode: 0o700 });
-    await Deno.writeTextFile(hints, JSON.stringify([...known]), { mode: 0o600 });
+    await fs.mkdir(dirname(hints), { recursive: true, mode: 0o700 });
+    await fs.writeTextFile(hints, JSON.stringify([...known]), { mode: 0o600 });
     await onHint();
   }
 
@@ -289,7 +290,7 @@ function fromFile({ catalogue, era, eraAt = 0, startMs }: FiledCatalogue, server
 /** What is not there, or not what it should be, says nothing. */
 async function readHints(path: string): Promise<Set<string>> {
   try {
-    const keys: unknown = JSON.parse(await Deno.readTextFile(path));
+    const keys: unknown = JSON.parse(await fs.readTextFile(path));
     return new Set(Array.isArray(keys) ? keys.filter((key) => typeof key === "string") : []);
   } catch {
     return new Set();

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { createHmac } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import { messageOf } from "../model/errors.ts";
@@ -170,16 +171,16 @@ const KEY_BYTES = 32;
 
 function readKey(file: string): Uint8Array<ArrayBuffer> {
   try {
-    const key = Deno.readFileSync(file);
+    const key = fs.readFileSync(file);
     if (key.length === KEY_BYTES) return key;
   } catch {
     // The first time.
   }
   const key = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
   const draft = `${file}.tmp`;
-  using handle = Deno.openSync(draft, { create: true, write: true, truncate: true, mode: 0o600 });
+  using handle = fs.openSync(draft, { create: true, write: true, truncate: true, mode: 0o600 });
   handle.writeSync(key);
   handle.syncSync();
-  Deno.renameSync(draft, file);
+  fs.renameSync(draft, file);
   return key;
 }

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import type { Limits } from "../config/schema.ts";
 import type { Database } from "../db/database.ts";
 import { AgentCardsError } from "../model/errors.ts";
@@ -75,7 +76,7 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
        returning handle`,
       [limits.results_bytes],
     );
-    for (const { handle } of gone) await Deno.remove(`${directory}/${handle}`).catch(() => {});
+    for (const { handle } of gone) await fs.remove(`${directory}/${handle}`).catch(() => {});
     if (performance.now() - lookedAt < LEFT_OVER_EVERY_MS) return;
     lookedAt = performance.now();
     await removeLeftOver(db).catch(() => {});
@@ -85,15 +86,15 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
   async function removeLeftOver(db: Database): Promise<void> {
     const oldest = Date.now() - limits.results_age;
     const old: string[] = [];
-    for await (const { name } of Deno.readDir(directory)) {
-      const info = OURS.test(name) ? await Deno.lstat(`${directory}/${name}`).catch(() => undefined) : undefined;
+    for await (const { name } of fs.readDir(directory)) {
+      const info = OURS.test(name) ? await fs.lstat(`${directory}/${name}`).catch(() => undefined) : undefined;
       if ((info?.mtime?.getTime() ?? Infinity) < oldest) old.push(name);
     }
     if (old.length === 0) return;
     const rows = await db.query<{ handle: string }>("select handle from result_handle");
     const known = new Set(rows.map(({ handle }) => handle));
     for (const name of old.filter((name) => !known.has(name))) {
-      await Deno.remove(`${directory}/${name}`).catch(() => {});
+      await fs.remove(`${directory}/${name}`).catch(() => {});
     }
   }
 
@@ -144,7 +145,7 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
         await (await database)?.query<{ tool: string }>("select tool from result_handle where handle = $1", [handle]);
       const [row] = await find().catch(() => undefined) ?? [];
       if (row) return row.tool;
-      return await Deno.stat(`${directory}/${handle}`).then(() => "", () => undefined);
+      return await fs.stat(`${directory}/${handle}`).then(() => "", () => undefined);
     },
     async read(handle, load = parseFile) {
       const gone = () =>
@@ -155,7 +156,7 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
       try {
         return await load(`${directory}/${handle}`);
       } catch (error) {
-        if (error instanceof Deno.errors.NotFound) throw gone();
+        if (fs.isNotFound(error)) throw gone();
         throw error;
       }
     },
@@ -170,7 +171,7 @@ interface Noted {
 }
 
 async function parseFile(path: string): Promise<unknown> {
-  return JSON.parse(await Deno.readTextFile(path));
+  return JSON.parse(await fs.readTextFile(path));
 }
 
 export interface SliceOptions {

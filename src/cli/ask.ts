@@ -1,3 +1,4 @@
+import { system } from "../platform/start.ts";
 import { locateHome } from "../config/home.ts";
 import { askEngine, type ControlRequest } from "../control/client.ts";
 import { AgentCardsError } from "../model/errors.ts";
@@ -9,8 +10,8 @@ export interface Question extends ControlRequest {
 }
 
 /** Asks this home's engine, starting one when there is none. What only reads is asked once more when the engine goes. */
-export async function ask<T>({ cwd = Deno.cwd(), ...request }: Question): Promise<T> {
-  const env = Deno.env.toObject();
+export async function ask<T>({ cwd = system.cwd(), ...request }: Question): Promise<T> {
+  const env = system.env();
   const once = () => askEngine<T>({ home: locateHome(env), cwd, env, program: ownProgram() }, request);
   try {
     return await once();

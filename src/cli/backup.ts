@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { isAbsolute, resolve } from "node:path";
 import { loadConfig } from "../config/load.ts";
 import { type Home, locateHome } from "../config/home.ts";
@@ -21,7 +22,7 @@ const DATA_FREE_WITHIN_MS = 5_000;
 /** `agentcards backup FILE` */
 export async function backup(file: string, terminal: Terminal): Promise<number> {
   const path = isAbsolute(file) ? file : resolve(file);
-  const exists = await Deno.stat(path).then(() => true, () => false);
+  const exists = await fs.stat(path).then(() => true, () => false);
   if (exists) throw new AgentCardsError("USAGE", `${file} exists already`, { hint: "Choose another name." });
   const written = await ask<{ bytes: number }>({ method: "backup", params: { path } });
   terminal.out(`Wrote ${file} (${bytes(written.bytes)}).\n`);
@@ -36,7 +37,7 @@ export async function restore(given: string | undefined, isLatest: boolean, term
   await stopEngine({}, { ...terminal, out: () => {} });
   await using lock = await takeLock(home.lock);
   // The lock file alone can be removed under an engine that has the database open.
-  const hasData = await Deno.stat(home.data).then(() => true, () => false);
+  const hasData = await fs.stat(home.data).then(() => true, () => false);
   await using dataLock = lock && hasData ? await lockFolder(home.data, { waitMs: DATA_FREE_WITHIN_MS }) : undefined;
   if (!lock || dataLock === null) {
     throw new AgentCardsError("ENGINE_BUSY", "Another engine started meanwhile", {
@@ -71,7 +72,7 @@ async function chosen(home: Home, given: string | undefined, isLatest: boolean):
     throw new AgentCardsError("USAGE", "Say which backup: a FILE, or --latest for the newest that was made by itself");
   }
   if (given !== undefined) {
-    if (await Deno.stat(given).then(() => true, () => false)) return given;
+    if (await fs.stat(given).then(() => true, () => false)) return given;
     throw new AgentCardsError("USAGE", `There is no file ${given}`);
   }
   const [newest] = await keptBackups(home.backups);

@@ -1,3 +1,4 @@
+import { fs, type Signal, system } from "../platform/start.ts";
 import { type Home, locateHome } from "../config/home.ts";
 import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/lock.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
@@ -61,11 +62,11 @@ async function requireOurs(home: Home, { pid, isAlone }: LockHolder, isForced: b
   }
 }
 
-function signal(pid: number, name: Deno.Signal): void {
+function signal(pid: number, name: Signal): void {
   try {
-    Deno.kill(pid, name);
+    system.kill(pid, name);
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return;
+    if (fs.isNotFound(cause)) return;
     throw new AgentCardsError("ENGINE_BUSY", `Cannot end the engine (process ${pid}): ${messageOf(cause)}`, { cause });
   }
 }

@@ -1,3 +1,4 @@
+import { fs, system } from "../platform/start.ts";
 import { ensureHome, type Home, locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { channelPair } from "../serve/link/channel_pair.ts";
@@ -22,13 +23,13 @@ export interface ServeHttpOptions {
 
 /** `agentcards serve --http`: the same tools for clients that speak HTTP, on this machine only. */
 export async function serveOverHttp(options: ServeHttpOptions, terminal: Terminal): Promise<number> {
-  const env = Deno.env.toObject();
+  const env = system.env();
   const home = locateHome(env);
   await ensureHome(home);
   await using lock = options.standalone ? await takeLock(home.lock) : undefined;
   if (options.standalone && !lock) throw await homeInUse(home);
   await using gateway = options.standalone ? await createStandaloneGateway(home) : undefined;
-  const context = { cwd: Deno.cwd(), env };
+  const context = { cwd: system.cwd(), env };
   const program = ownProgram();
   const connect: ConnectEngine = gateway
     ? (isCrowd) => Promise.resolve(connectHere(gateway, { ...context, isCrowd }))
@@ -36,7 +37,7 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
       connectEngine({ home, kind: "mcp", ...context, program, tellsRelated: true, isCrowd, connection });
 
   const stopping = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, stopping.resolve);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) system.addSignalListener(signal, stopping.resolve);
   const token = await readToken(home);
   const endpoint = await serveHttp({
     port: options.port,
@@ -45,7 +46,7 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
     onError: (what) => terminal.err(`${what}\n`),
   });
   if (options.json) {
-    terminal.out(jsonLine({ url: endpoint.url, token_file: home.httpToken, pid: Deno.pid }));
+    terminal.out(jsonLine({ url: endpoint.url, token_file: home.httpToken, pid: system.pid }));
   } else terminal.err(welcome(endpoint.url, home));
   await stopping.promise;
   await endpoint.close();
@@ -62,12 +63,12 @@ function connectHere(
   session.catch(() => {});
   void serveClient(theirs, session, { tellsRelated: true, isCrowd })
     .finally(() => session.then((open) => gateway.closeSession(open)).catch(() => {}));
-  return { channel: ours, pid: Deno.pid };
+  return { channel: ours, pid: system.pid };
 }
 
 /** The secret that clients must know; made once, readable for its owner only. */
 async function readToken(home: Home): Promise<string> {
-  const kept = await Deno.readTextFile(home.httpToken).catch(() => "");
+  const kept = await fs.readTextFile(home.httpToken).catch(() => "");
   if (/^\S{32,}$/.test(kept.trim())) return kept.trim();
   const token = crypto.getRandomValues(new Uint8Array(32)).toHex();
   await replaceFile(home.httpToken, `${token}\n`, { mode: 0o600 });

@@ -1,3 +1,4 @@
+import { system } from "../platform/start.ts";
 import { ensureHome, type Home, locateHome } from "../config/home.ts";
 import { takeLock } from "../db/lock.ts";
 import { stdioChannel } from "../serve/link/stdio_channel.ts";
@@ -18,8 +19,8 @@ export async function serveStandalone(): Promise<number> {
   if (!lock) throw await homeInUse(home);
   await using gateway = await createStandaloneGateway(home);
   const client = stdioChannel(MAX_CLIENT_FRAME);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, client.close);
-  const session = gateway.openSession({ cwd: Deno.cwd(), env: Deno.env.toObject() });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) system.addSignalListener(signal, client.close);
+  const session = gateway.openSession({ cwd: system.cwd(), env: system.env() });
   session.catch(() => {});
   await serveClient(client, session);
   return 0;

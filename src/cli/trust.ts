@@ -1,3 +1,4 @@
+import { system } from "../platform/start.ts";
 import { type Home, locateHome } from "../config/home.ts";
 import { startFolder } from "../config/place.ts";
 import { parseConfig, readConfigFile } from "../config/read.ts";
@@ -25,9 +26,9 @@ export interface TrustOptions {
 export async function trust(options: TrustOptions, terminal: Terminal): Promise<number> {
   const home = locateHome();
   if (options.forget) return await forget(home, terminal);
-  const project = await findProject(Deno.cwd(), home);
+  const project = await findProject(system.cwd(), home);
   const global = await readConfigFile(home.config);
-  const folder = await sessionFolder(Deno.cwd(), home, {});
+  const folder = await sessionFolder(system.cwd(), home, {});
   if (project) showFile(project, global, terminal);
   else await requireReadable(home);
   if (folder.trustedBy && project?.trusted !== false) {
@@ -48,10 +49,10 @@ export async function trust(options: TrustOptions, terminal: Terminal): Promise<
 }
 
 async function forget(home: Home, terminal: Terminal): Promise<number> {
-  const forgotten = await forgetTrust(Deno.cwd(), home);
+  const forgotten = await forgetTrust(system.cwd(), home);
   for (const path of forgotten) terminal.out(`${path} is not trusted any more.\n`);
   if (forgotten.length === 0) terminal.out("Nothing was trusted here.\n");
-  const { trustedBy, path } = await sessionFolder(Deno.cwd(), home, Deno.env.toObject());
+  const { trustedBy, path } = await sessionFolder(system.cwd(), home, system.env());
   if (trustedBy) {
     const by = trustedBy === "claude-code" ? "Claude Code trusts it" : "its repository is trusted";
     terminal.out(`Servers still start in ${path}: ${by}. \`cwd: neutral\` of a server keeps it out.\n`);
@@ -61,7 +62,7 @@ async function forget(home: Home, terminal: Terminal): Promise<number> {
 
 /** A file that cannot be read cannot be trusted either. */
 async function requireReadable(home: Home): Promise<void> {
-  for (const { path, problem } of await projectPlaces(Deno.cwd(), home)) {
+  for (const { path, problem } of await projectPlaces(system.cwd(), home)) {
     if (problem !== undefined) throw unusable(path, problem);
   }
 }

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { readChecked, writeChecked } from "../platform/files.ts";
@@ -87,7 +88,7 @@ async function readRecord(path: string): Promise<LevelRecord | undefined> {
   const value = await readChecked(path);
   if (!isObject(value) || !Number.isInteger(value.strongest)) {
     // A damaged record may have been of any level: the user is asked at all but the strongest.
-    return await Deno.lstat(path).then(() => ({ strongest: STRONGEST }), () => undefined);
+    return await fs.lstat(path).then(() => ({ strongest: STRONGEST }), () => undefined);
   }
   const { strongest, accepted } = value as unknown as LevelRecord;
   return { strongest, ...Number.isInteger(accepted) && { accepted: accepted! } };

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import type { Reaper } from "../mcp/reaper.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { TypeChecker } from "../sandbox/typecheck.ts";
@@ -36,8 +37,8 @@ export function createCodeRoom({ reaper, cacheDirectory, levelFile }: CodeRoomOp
     const { level: strength, groups, setpriv } = await level.require();
     // One engine works in a home: what lies there was left by one that was killed.
     const folder = `${cacheDirectory}/cages`;
-    await Deno.remove(folder, { recursive: true }).catch(() => {});
-    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    await fs.remove(folder, { recursive: true }).catch(() => {});
+    await fs.mkdir(folder, { recursive: true, mode: 0o700 });
     return createSandbox({ level: strength, groups, setpriv, folder, watch, forget });
   }
 

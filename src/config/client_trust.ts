@@ -1,3 +1,4 @@
+import { fs, system } from "../platform/start.ts";
 import { join } from "node:path";
 import { isObject } from "../model/json.ts";
 
@@ -21,10 +22,10 @@ const readings = new Map<string, Read>();
 export async function trustedByClaude(env: Environment, within: string): Promise<ReadonlySet<string>> {
   const base = env.CLAUDE_CONFIG_DIR || env.HOME || env.USERPROFILE;
   if (!base) return new Set();
-  const path = await Deno.realPath(join(base, ".claude.json")).catch(() => undefined);
+  const path = await fs.realPath(join(base, ".claude.json")).catch(() => undefined);
   if (path === undefined || env.CLAUDE_CONFIG_DIR && path.startsWith(join(within, "/"))) return new Set();
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (!info?.isFile || info.size > MAX_BYTES || (info.uid !== null && info.uid !== Deno.uid())) return new Set();
+  const info = await fs.stat(path).catch(() => undefined);
+  if (!info?.isFile || info.size > MAX_BYTES || (info.uid !== null && info.uid !== system.uid())) return new Set();
   const stamp = `${info.ino} ${info.size} ${info.mtime?.getTime()}`;
   const known = readings.get(path);
   if (known?.stamp === stamp) return known.trusted;
@@ -36,7 +37,7 @@ export async function trustedByClaude(env: Environment, within: string): Promise
 /** A record that is not there, or not what it should be, trusts nothing. */
 async function read(path: string): Promise<ReadonlySet<string>> {
   try {
-    const { projects }: { projects?: unknown } = JSON.parse(await Deno.readTextFile(path));
+    const { projects }: { projects?: unknown } = JSON.parse(await fs.readTextFile(path));
     const entries = Object.entries(isObject(projects) ? projects : {});
     return new Set(
       entries.filter(([, project]) => isObject(project) && project.hasTrustDialogAccepted === true)

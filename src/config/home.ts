@@ -1,3 +1,4 @@
+import { type FileInfo, fs, system } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sha256 } from "../model/json.ts";
 
@@ -32,7 +33,7 @@ export interface Home {
 }
 
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
-export function locateHome(env: Readonly<Record<string, string | undefined>> = Deno.env.toObject()): Home {
+export function locateHome(env: Readonly<Record<string, string | undefined>> = system.env()): Home {
   const base = env.HOME || env.USERPROFILE;
   const given = env.AGENTCARDS_HOME || (base ? `${base}/.agentcards` : "");
   if (!given) {
@@ -67,11 +68,11 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = D
 export async function ensureHome(home: Home): Promise<void> {
   try {
     for (const dir of [home.dir, home.logs, home.results, home.backups]) {
-      await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
+      await fs.mkdir(dir, { recursive: true, mode: 0o700 });
     }
-    if (Deno.build.os !== "windows") await Deno.chmod(home.dir, 0o700);
-    const probe = await Deno.makeTempFile({ dir: home.dir, prefix: ".write-" });
-    await Deno.remove(probe);
+    if (system.os !== "windows") await fs.chmod(home.dir, 0o700);
+    const probe = await fs.makeTempFile({ dir: home.dir, prefix: ".write-" });
+    await fs.remove(probe);
   } catch (cause) {
     throw new AgentCardsError("HOME_UNUSABLE", `Cannot use ${home.dir}: ${messageOf(cause)}`, {
       cause,
@@ -89,7 +90,7 @@ const MAX_SOCKET_PATH = 100;
  */
 export async function socketPath(
   home: Home,
-  env: Readonly<Record<string, string | undefined>> = Deno.env.toObject(),
+  env: Readonly<Record<string, string | undefined>> = system.env(),
 ): Promise<string> {
   const fits = (path: string) => new TextEncoder().encode(path).length <= MAX_SOCKET_PATH;
   const direct = `${home.dir}/engine.sock`;
@@ -107,7 +108,7 @@ export async function socketPath(
 export async function ensureSocketFolder(path: string, home: Home): Promise<void> {
   const dir = folderOf(path);
   if (dir === home.dir) return;
-  await Deno.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
+  await fs.mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => {});
   const info = look(dir);
   if (!info || !isOwnFolder(info, OTHERS)) throw notPrivate("put the engine's socket into", dir);
 }
@@ -119,7 +120,7 @@ const OTHERS_WRITE = 0o022;
 /** Refuses a home that belongs to another user, who would be told everything. */
 export function requireOwnHome(home: Home): void {
   const info = look(home.dir);
-  if (info && Deno.build.os !== "windows" && info.uid !== Deno.uid()) {
+  if (info && system.os !== "windows" && info.uid !== system.uid()) {
     throw new AgentCardsError("HOME_UNUSABLE", `Cannot use ${home.dir}: it belongs to another user`, {
       hint: "Set AGENTCARDS_HOME to a folder of your own.",
     });
@@ -131,10 +132,10 @@ export function requireOwnHome(home: Home): void {
  * there is nobody to speak to.
  */
 export function requireOwnSocket(path: string, home: Home): void {
-  if (Deno.build.os === "windows") return;
+  if (system.os === "windows") return;
   const socket = look(path);
   if (!socket) return;
-  if (!socket.isSocket || socket.uid !== Deno.uid() || (socket.mode! & OTHERS) !== 0) {
+  if (!socket.isSocket || socket.uid !== system.uid() || (socket.mode! & OTHERS) !== 0) {
     throw notPrivate("use the engine's socket", path);
   }
   const dir = folderOf(path);
@@ -147,17 +148,17 @@ export function requireOwnSocket(path: string, home: Home): void {
 
 const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
 
-function look(path: string): Deno.FileInfo | undefined {
+function look(path: string): FileInfo | undefined {
   try {
-    return Deno.lstatSync(path);
+    return fs.lstatSync(path);
   } catch {
     return undefined;
   }
 }
 
 /** Whether this is a folder of this user, no link, without these rights for others. */
-function isOwnFolder({ isDirectory, uid, mode }: Deno.FileInfo, forbidden: number): boolean {
-  return isDirectory && uid === Deno.uid() && (mode! & forbidden) === 0;
+function isOwnFolder({ isDirectory, uid, mode }: FileInfo, forbidden: number): boolean {
+  return isDirectory && uid === system.uid() && (mode! & forbidden) === 0;
 }
 
 function notPrivate(action: string, path: string): AgentCardsError {
@@ -172,8 +173,8 @@ function notPrivate(action: string, path: string): AgentCardsError {
  * engine runs in another folder, and without links. What does not exist yet is kept as it is written.
  */
 function resolved(path: string): string {
-  if (Deno.build.os === "windows") return absolute(path);
-  const whole = path.startsWith("/") ? path : `${Deno.cwd()}/${path}`;
+  if (system.os === "windows") return absolute(path);
+  const whole = path.startsWith("/") ? path : `${system.cwd()}/${path}`;
   return realPath(whole) ?? whole.split("/").reduce((dir, part) => {
     if (part === "" || part === ".") return dir;
     if (part === "..") return folderOf(dir);
@@ -183,7 +184,7 @@ function resolved(path: string): string {
 
 function realPath(path: string): string | undefined {
   try {
-    return Deno.realPathSync(path);
+    return fs.realPathSync(path);
   } catch {
     return undefined;
   }
@@ -191,7 +192,7 @@ function realPath(path: string): string | undefined {
 
 /** `resolve` of `node:path`, which takes longer to load than all the rest of `serve`. */
 function absolute(path: string): string {
-  const whole = /^([A-Za-z]:)?[\\/]/.test(path) ? path : `${Deno.cwd()}/${path}`;
+  const whole = /^([A-Za-z]:)?[\\/]/.test(path) ? path : `${system.cwd()}/${path}`;
   const kept: string[] = [];
   for (const part of whole.split("/")) {
     if (part === "..") kept.pop();

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject, sha256 } from "../model/json.ts";
 import type { Home } from "./home.ts";
@@ -12,7 +13,7 @@ export type Pins = Readonly<Record<string, unknown>>;
 /** The pins of a home. A missing or damaged file trusts nothing. */
 export async function readPins(home: Home): Promise<Pins> {
   try {
-    const pins: unknown = JSON.parse(await Deno.readTextFile(home.trust));
+    const pins: unknown = JSON.parse(await fs.readTextFile(home.trust));
     return isObject(pins) ? pins : {};
   } catch {
     return {};
@@ -51,7 +52,7 @@ export async function unpin(home: Home, paths: readonly string[]): Promise<strin
   const pins = await readPins(home);
   const kept = await Promise.all(paths.map(async (path) => await lastTrusted(home, path) !== undefined));
   await write(home, Object.fromEntries(Object.entries(pins).filter(([path]) => !paths.includes(path))));
-  for (const path of paths) await Deno.remove(await textFile(home, path)).catch(() => {});
+  for (const path of paths) await fs.remove(await textFile(home, path)).catch(() => {});
   return paths.filter((path, i) => kept[i] || Object.hasOwn(pins, path));
 }
 
@@ -59,11 +60,11 @@ export async function unpin(home: Home, paths: readonly string[]): Promise<strin
 export async function lastTrusted(home: Home, path: string): Promise<string | undefined> {
   const file = await textFile(home, path);
   try {
-    const kept: unknown = JSON.parse(await Deno.readTextFile(file));
+    const kept: unknown = JSON.parse(await fs.readTextFile(file));
     if (isObject(kept) && typeof kept.text === "string") return kept.text;
     throw new Error("it is not as it was written");
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return undefined;
+    if (fs.isNotFound(cause)) return undefined;
     throw new AgentCardsError("CONFIG_INVALID", `Cannot read the trusted text of ${path}: ${messageOf(cause)}`, {
       cause,
       hint: `Run \`agentcards trust\` or \`agentcards trust --forget\` in its folder, or remove ${file}.`,
@@ -73,7 +74,7 @@ export async function lastTrusted(home: Home, path: string): Promise<string | un
 
 /** Keeps the text of a file that is trusted. */
 export async function keepText(home: Home, path: string, text: string): Promise<void> {
-  await Deno.mkdir(home.trusted, { recursive: true, mode: 0o700 });
+  await fs.mkdir(home.trusted, { recursive: true, mode: 0o700 });
   await replaceFile(await textFile(home, path), encode({ path, text }), 0o600);
 }
 

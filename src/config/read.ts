@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { type Document, isMap, LineCounter, parseDocument } from "yaml";
 import { z } from "../../deps.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
@@ -11,10 +12,10 @@ export const MAX_BYTES = 1024 * 1024;
 export async function readConfigFile(path: string): Promise<ConfigFile> {
   let text: string;
   try {
-    if ((await Deno.stat(path)).size > MAX_BYTES) throw invalid(path, ["is larger than 1 MB"]);
-    text = await Deno.readTextFile(path);
+    if ((await fs.stat(path)).size > MAX_BYTES) throw invalid(path, ["is larger than 1 MB"]);
+    text = await fs.readTextFile(path);
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return {};
+    if (fs.isNotFound(cause)) return {};
     if (cause instanceof AgentCardsError) throw cause;
     throw new AgentCardsError("CONFIG_INVALID", `Cannot read ${path}: ${messageOf(cause)}`, { cause });
   }

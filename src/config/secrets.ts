@@ -1,12 +1,13 @@
+import { fs, system } from "../platform/start.ts";
 import { replaceFile } from "../platform/files.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** The variables of `secrets.env`: `NAME=value` lines, values optionally quoted, `#` comments. */
 export async function readSecrets(path: string): Promise<Record<string, string>> {
   try {
-    return parseSecrets(await Deno.readTextFile(path));
+    return parseSecrets(await fs.readTextFile(path));
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return {};
+    if (fs.isNotFound(cause)) return {};
     throw new AgentCardsError("CONFIG_INVALID", `Cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
 }
@@ -36,8 +37,8 @@ function unquote(text: string): string {
 /** Adds variables to `secrets.env`, keeping what is there. Mode 0600 from the first byte. */
 export async function addSecrets(path: string, secrets: Readonly<Record<string, string>>): Promise<void> {
   if (Object.keys(secrets).length === 0) return;
-  const before = await Deno.readTextFile(path).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return "";
+  const before = await fs.readTextFile(path).catch((error) => {
+    if (fs.isNotFound(error)) return "";
     throw error;
   });
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${JSON.stringify(value)}\n`);
@@ -47,10 +48,10 @@ export async function addSecrets(path: string, secrets: Readonly<Record<string, 
 
 /** Files with credentials that others on this machine can read. */
 export async function readableByOthers(paths: readonly string[]): Promise<string[]> {
-  if (Deno.build.os === "windows") return [];
+  if (system.os === "windows") return [];
   const found: string[] = [];
   for (const path of paths) {
-    const info = await Deno.stat(path).catch(() => null);
+    const info = await fs.stat(path).catch(() => null);
     if (info?.mode && (info.mode & 0o077) !== 0) found.push(path);
   }
   return found;

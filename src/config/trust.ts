@@ -1,3 +1,4 @@
+import { fs, system } from "../platform/start.ts";
 import { dirname, join } from "node:path";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { sha256 } from "../model/json.ts";
@@ -78,14 +79,14 @@ type Look =
 /** A foreign repository must not make us read a device or a giant; but what cannot be read is told, never passed over. */
 async function look(path: string): Promise<Look> {
   try {
-    const link = await Deno.lstat(path);
-    const info = await Deno.stat(path);
-    if (Deno.uid() !== null && (info.uid !== Deno.uid() || link.uid !== Deno.uid())) return { kind: "foreign" };
+    const link = await fs.lstat(path);
+    const info = await fs.stat(path);
+    if (system.uid() !== null && (info.uid !== system.uid() || link.uid !== system.uid())) return { kind: "foreign" };
     if (!info.isFile) return { kind: "problem", problem: "it is no plain file" };
     if (info.size > MAX_BYTES) return { kind: "problem", problem: "it is larger than 1 MB" };
-    return { kind: "text", text: await Deno.readTextFile(path) };
+    return { kind: "text", text: await fs.readTextFile(path) };
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return { kind: "nothing" };
+    if (fs.isNotFound(error) || fs.isNotADirectory(error)) return { kind: "nothing" };
     return { kind: "problem", problem: messageOf(error) };
   }
 }
@@ -96,12 +97,12 @@ async function isSame(one: string, other: string): Promise<boolean> {
 }
 
 async function realPath(path: string): Promise<string> {
-  return await Deno.realPath(path).catch(() => path);
+  return await fs.realPath(path).catch(() => path);
 }
 
 /** Pins the text that was shown, and trusts its folder; fails when the file has changed since. */
 export async function trustProject(project: ProjectFile, home: Home): Promise<void> {
-  if (await sha256(await Deno.readTextFile(project.path)) !== project.hash) {
+  if (await sha256(await fs.readTextFile(project.path)) !== project.hash) {
     throw new AgentCardsError("CONFIG_UNTRUSTED", `Cannot trust ${project.path}: it changed while you were reading`, {
       hint: "Run `agentcards trust` again.",
     });
@@ -167,6 +168,6 @@ export async function sessionFolder(
 /** The nearest folder with a `.git`; a work tree or submodule, where that is a file, is a repository of its own. */
 async function repositoryOf(path: string): Promise<string | undefined> {
   for (const folder of upwards(path)) {
-    if (await Deno.lstat(join(folder, ".git")).then(() => true, () => false)) return folder;
+    if (await fs.lstat(join(folder, ".git")).then(() => true, () => false)) return folder;
   }
 }

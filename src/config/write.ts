@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { dirname } from "node:path";
 import { Document, isMap, isSeq, parseDocument } from "yaml";
 import { replaceFile as replace } from "../platform/files.ts";
@@ -83,7 +84,7 @@ function tagged(name: string, tag: string): string {
 /** Writes a configuration file that others cannot read, in one step. */
 export async function writeConfig(path: string, text: string, mode = 0o600): Promise<void> {
   parseConfig(text, path);
-  await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replaceFile(path, new TextEncoder().encode(text), mode);
 }
 

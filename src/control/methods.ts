@@ -1,3 +1,4 @@
+import { fs, system } from "../platform/start.ts";
 import type { Journal } from "../dag/journal.ts";
 import type { HomeDatabase } from "../db/home_database.ts";
 import type { DatabaseState } from "../db/supervisor.ts";
@@ -129,7 +130,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["backup", async ({ gateway }, { path }) => {
     const file = text(path, "path");
     await (await gateway.database()).backup(file);
-    return { bytes: (await Deno.stat(file)).size };
+    return { bytes: (await fs.stat(file)).size };
   }],
   ["accept_database", async ({ gateway }) => {
     const state = await (await gateway.database()).accept();
@@ -141,7 +142,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["stop", ({ stop }) => {
     // The answer goes out first.
     setTimeout(stop, 10);
-    return Promise.resolve({ pid: Deno.pid });
+    return Promise.resolve({ pid: system.pid });
   }],
 ]);
 
@@ -172,9 +173,9 @@ async function status({ gateway, session }: ControlContext): Promise<EngineRepor
   const failed = "problem" in open;
   return {
     version: VERSION,
-    pid: Deno.pid,
+    pid: system.pid,
     uptime_ms: Math.round(performance.now()),
-    rss_bytes: Deno.memoryUsage().rss,
+    rss_bytes: system.memoryUsage().rss,
     connections: gateway.sessions.size - (failed ? 0 : 1),
     database: { state: database.state().kind, bytes: row ? Number(row.bytes) : null, problem },
     calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },

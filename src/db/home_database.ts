@@ -1,3 +1,4 @@
+import { Command } from "../platform/start.ts";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../model/errors.ts";
@@ -126,7 +127,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
 /** Compresses and checks a copy in another process, so that nobody waits for it. */
 async function pack(copy: string, file: string): Promise<void> {
   const [command, ...args] = ownProgram();
-  const { success, stderr } = await new Deno.Command(systemProgram("nice"), {
+  const { success, stderr } = await new Command(systemProgram("nice"), {
     args: [command!, ...args, "engine", "pack", copy, file],
     stdin: "null",
     stdout: "null",

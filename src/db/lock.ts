@@ -1,3 +1,4 @@
+import { type FileInfo, fs, type FsFile, type OpenOptions, system } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** Proof that this process alone may use what it locked. */
@@ -15,7 +16,7 @@ export interface LockHolder {
 }
 
 /** Tries to take the OS lock of an open file: exclusive, or shared. */
-export type TryLock = (file: Deno.FsFile, exclusive: boolean) => Promise<boolean>;
+export type TryLock = (file: FsFile, exclusive: boolean) => Promise<boolean>;
 
 export interface LockOptions {
   /** The socket that the holder will listen on, for those who read the lock file; none when it serves nobody else. */
@@ -47,7 +48,7 @@ export async function takeLock(path: string, options: LockOptions = {}): Promise
       }
       if (leadsTo(path, file)) {
         // Written before it is cut to length: whoever reads meanwhile finds the first two lines whole.
-        const text = new TextEncoder().encode(`${Deno.pid}\n${socket}\n`);
+        const text = new TextEncoder().encode(`${system.pid}\n${socket}\n`);
         await file.write(text);
         await file.truncate(text.length);
         return held(file);
@@ -97,7 +98,7 @@ export async function lockFolder(path: string, options: FolderLockOptions = {}):
  * written there counts only while the lock is held.
  */
 export async function findHolder(path: string, tryLock: TryLock = flock): Promise<LockHolder | undefined> {
-  const file = await Deno.open(path).catch(() => undefined);
+  const file = await fs.open(path).catch(() => undefined);
   if (!file) return undefined;
   try {
     if (await tryLock(file, false).catch((cause) => refuse(path, cause))) return undefined;
@@ -115,7 +116,7 @@ export async function lockHolder(path: string): Promise<number | undefined> {
 /** The process that wrote itself down last, whether it still holds the lock or not. */
 export function readHolder(path: string): LockHolder | undefined {
   try {
-    const [first = "", socket] = Deno.readTextFileSync(path).split("\n");
+    const [first = "", socket] = fs.readTextFileSync(path).split("\n");
     const pid = parseInt(first);
     if (!Number.isInteger(pid) || pid <= 0) return undefined;
     const isAlone = socket === ALONE;
@@ -130,41 +131,41 @@ export function readHolder(path: string): LockHolder | undefined {
  * may be that of a process in a container or on another machine, and here a stranger's.
  */
 export async function hasOpen(pid: number, path: string): Promise<boolean | undefined> {
-  if (Deno.build.os !== "linux") return undefined;
+  if (system.os !== "linux") return undefined;
   try {
     const wanted = identityOf(path);
-    const files = await Array.fromAsync(Deno.readDir(`/proc/${pid}/fd`));
+    const files = await Array.fromAsync(fs.readDir(`/proc/${pid}/fd`));
     return files.some(({ name }) => identityOf(`/proc/${pid}/fd/${name}`) === wanted);
   } catch (error) {
-    return error instanceof Deno.errors.NotFound ? false : undefined;
+    return fs.isNotFound(error) ? false : undefined;
   }
 }
 
 /** The file or folder that a path leads to, as the kernel knows it; undefined where there is none. */
 export function identityOf(path: string): string | undefined {
   try {
-    return identity(Deno.statSync(path));
+    return identity(fs.statSync(path));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    if (fs.isNotFound(error) || fs.isNotADirectory(error)) return undefined;
     throw error;
   }
 }
 
-const identity = ({ dev, ino }: Deno.FileInfo) => `${dev}:${ino}`;
+const identity = ({ dev, ino }: FileInfo) => `${dev}:${ino}`;
 
-function leadsTo(path: string, file: Deno.FsFile): boolean {
+function leadsTo(path: string, file: FsFile): boolean {
   return identityOf(path) === identity(file.statSync());
 }
 
-async function open(path: string, options: Deno.OpenOptions): Promise<Deno.FsFile> {
+async function open(path: string, options: OpenOptions): Promise<FsFile> {
   try {
-    return await Deno.open(path, options);
+    return await fs.open(path, options);
   } catch (cause) {
     throw new AgentCardsError("HOME_UNUSABLE", `Cannot open ${path}: ${messageOf(cause)}`, { cause });
   }
 }
 
-async function take(file: Deno.FsFile, path: string, tryLock: TryLock): Promise<boolean> {
+async function take(file: FsFile, path: string, tryLock: TryLock): Promise<boolean> {
   for (let i = 1;; i++) {
     if (await tryLock(file, true).catch((cause) => refuse(path, cause))) return true;
     if (i === TRIES) return false;
@@ -174,7 +175,7 @@ async function take(file: Deno.FsFile, path: string, tryLock: TryLock): Promise<
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, TRY_EVERY_MS));
 
-function held(file: Deno.FsFile): ProcessLock {
+function held(file: FsFile): ProcessLock {
   let isHeld = true;
   const release = async () => {
     if (!isHeld) return;

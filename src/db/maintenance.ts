@@ -1,3 +1,4 @@
+import { unrefTimer } from "../platform/start.ts";
 import { messageOf } from "../model/errors.ts";
 import { log } from "../telemetry/log.ts";
 import type { Database } from "./database.ts";
@@ -78,7 +79,7 @@ export function startMaintenance(options: MaintenanceOptions): { stop(): void } 
 
   function later(ms: number): void {
     timer = setTimeout(() => void keepLooking(), ms);
-    Deno.unrefTimer(timer);
+    unrefTimer(timer);
   }
 
   later(everyMs);

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { isObject } from "../model/json.ts";
 import { readChecked, writeChecked } from "../platform/files.ts";
@@ -35,8 +36,8 @@ async function readMarker(path: string): Promise<Marker | undefined> {
 /** Refuses to make a new database where there was one. */
 export async function requireKnownFolder(path: string, dataDir: string): Promise<void> {
   if (!await readMarker(path)) return;
-  const entries = await Array.fromAsync(Deno.readDir(dataDir)).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return [];
+  const entries = await Array.fromAsync(fs.readDir(dataDir)).catch((error) => {
+    if (fs.isNotFound(error)) return [];
     throw error;
   });
   if (entries.length === 0) throw lost(`The database in ${dataDir} is gone: its folder is empty`);

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Database } from "./database.ts";
 
@@ -10,13 +11,13 @@ interface Migration {
 /** The numbered `.sql` files beside this module, in order, without gaps. */
 export async function readMigrations(folder = new URL("./migrations/", import.meta.url)): Promise<Migration[]> {
   const found: Migration[] = [];
-  for await (const entry of Deno.readDir(folder)) {
+  for await (const entry of fs.readDir(folder)) {
     const match = /^(\d{3})_[a-z_]+\.sql$/.exec(entry.name);
     if (!match) throw new TypeError(`Cannot use migration ${entry.name}: the name must be NNN_words.sql`);
     found.push({
       version: Number(match[1]),
       name: entry.name,
-      sql: await Deno.readTextFile(new URL(entry.name, folder)),
+      sql: await fs.readTextFile(new URL(entry.name, folder)),
     });
   }
   found.sort((a, b) => a.version - b.version);

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Database, ExecOptions, Queryable, QueryOptions } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
@@ -31,7 +32,7 @@ export async function openDatabase(directory: string, options: OpenOptions = {})
   const { durability = "power", onDeath, beforeMigration } = options;
   const deadlines = { ...DEADLINES, ...options.deadlines };
   // PGlite does not follow links, and unpacking would replace one.
-  const dataDir = await Deno.realPath(directory).catch(() => directory);
+  const dataDir = await fs.realPath(directory).catch(() => directory);
   const isNew = await isEmpty(dataDir);
   const worker = startWorker((reason) => onDeath?.(reason));
   try {
@@ -67,16 +68,16 @@ function unusable(dataDir: string, cause: unknown): AgentCardsError {
 
 /** True if there is nothing yet. A folder with something else in it is never touched. */
 async function isEmpty(dataDir: string): Promise<boolean> {
-  const info = await Deno.lstat(dataDir).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+  const info = await fs.lstat(dataDir).catch((error) => {
+    if (fs.isNotFound(error)) return undefined;
     throw unusable(dataDir, error);
   });
   if (!info) return true;
-  const entries = await Array.fromAsync(Deno.readDir(dataDir)).catch((cause) => {
+  const entries = await Array.fromAsync(fs.readDir(dataDir)).catch((cause) => {
     throw unusable(dataDir, cause);
   });
   if (entries.length === 0) return true;
-  const version = await Deno.readTextFile(`${dataDir}/PG_VERSION`).catch(() => "");
+  const version = await fs.readTextFile(`${dataDir}/PG_VERSION`).catch(() => "");
   if (!/^\d+\s*$/.test(version)) throw unusable(dataDir, "it holds files that are not a database");
   return false;
 }

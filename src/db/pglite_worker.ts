@@ -1,4 +1,5 @@
 // Runs PGlite off the main thread: opening it there would stall every connection for half a second.
+import { fs } from "../platform/start.ts";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from "../model/errors.ts";
@@ -59,7 +60,7 @@ async function open({ dataDir, isNew, durability }: Request & { op: "open" }): P
     });
   }
   // PostgreSQL's own lock says nothing here, and it refuses to start on one that a full disk left empty.
-  await Deno.remove(`${dataDir}/postmaster.pid`).catch(() => {});
+  await fs.remove(`${dataDir}/postmaster.pid`).catch(() => {});
   db = await PGlite.create({
     fs: new SyncedFS(dataDir),
     extensions: { vector },

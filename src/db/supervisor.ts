@@ -1,3 +1,4 @@
+import { unrefTimer } from "../platform/start.ts";
 import { AgentCardsError, describe, messageOf, toAgentCardsError } from "../model/errors.ts";
 import { within } from "../model/time.ts";
 import { log } from "../telemetry/log.ts";
@@ -100,7 +101,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     // What only a person can decide is not tried again.
     if (isClosed || problem.data?.isFinal === true || problem.code === "DB_TOO_NEW") return;
     timer = setTimeout(() => void again(), retryAfterMs[Math.min(failures++, retryAfterMs.length - 1)]);
-    Deno.unrefTimer(timer);
+    unrefTimer(timer);
   }
 
   function died(reason: Error): void {

@@ -1,3 +1,4 @@
+import { Command, fs, system } from "../platform/start.ts";
 import { brotliDecompress } from "node:zlib";
 import { promisify } from "node:util";
 import { renameSynced, syncTree } from "../platform/files.ts";
@@ -12,10 +13,10 @@ export async function unpackTemplate(dataDir: string, { isSynced }: { isSynced: 
   const draft = `${dataDir}.new`;
   try {
     // Whoever holds the lock may remove what a killed engine left behind.
-    await Deno.remove(draft, { recursive: true }).catch(() => {});
-    await Deno.mkdir(draft, { recursive: true, mode: 0o700 });
-    const tar = await promisify(brotliDecompress)(await Deno.readFile(TEMPLATE));
-    const unpacking = new Deno.Command(systemProgram("tar"), {
+    await fs.remove(draft, { recursive: true }).catch(() => {});
+    await fs.mkdir(draft, { recursive: true, mode: 0o700 });
+    const tar = await promisify(brotliDecompress)(await fs.readFile(TEMPLATE));
+    const unpacking = new Command(systemProgram("tar"), {
       args: ["-x", "-C", draft],
       stdin: "piped",
       stdout: "null",
@@ -30,12 +31,12 @@ export async function unpackTemplate(dataDir: string, { isSynced }: { isSynced: 
     const { success, stderr } = await unpacked;
     if (!success) throw new Error(new TextDecoder().decode(stderr).trim().split("\n")[0]);
     // The archive says who may enter its own folder.
-    if (Deno.build.os !== "windows") await Deno.chmod(draft, 0o700);
-    await Deno.remove(dataDir).catch(() => {});
+    if (system.os !== "windows") await fs.chmod(draft, 0o700);
+    await fs.remove(dataDir).catch(() => {});
     if (isSynced) await syncTree(draft);
-    await (isSynced ? renameSynced : Deno.rename)(draft, dataDir);
+    await (isSynced ? renameSynced : fs.rename)(draft, dataDir);
   } catch (cause) {
-    await Deno.remove(draft, { recursive: true }).catch(() => {});
+    await fs.remove(draft, { recursive: true }).catch(() => {});
     throw new AgentCardsError("DB_UNUSABLE", `Cannot make the database in ${dataDir}: ${messageOf(cause)}`, {
       cause,
       hint: "Is there enough free space (50 MB), and is `tar` installed?",

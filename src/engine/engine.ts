@@ -1,3 +1,4 @@
+import { fs, stdio, system } from "../platform/start.ts";
 import { VERSION } from "../platform/version.ts";
 import net from "node:net";
 import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/home.ts";
@@ -38,7 +39,7 @@ export async function runEngine(home = locateHome()): Promise<number> {
   } catch (error) {
     if (!(error instanceof AgentCardsError) || error.code !== "HOME_UNUSABLE") throw error;
     // Whoever started it reads this, and the code says that another try is of no use.
-    Deno.stderr.writeSync(new TextEncoder().encode(`${describe(error)}\n`));
+    stdio.stderr.writeSync(new TextEncoder().encode(`${describe(error)}\n`));
     return HOME_REFUSED;
   }
 }
@@ -50,7 +51,7 @@ async function run(home: Home): Promise<number> {
   await using lock = await takeLock(home.lock, { socket: path });
   if (!lock) return LOST_THE_RACE;
   // Whoever holds the lock may remove what a killed engine left behind.
-  await Deno.remove(path).catch(() => {});
+  await fs.remove(path).catch(() => {});
 
   const front = import("../serve/client_connection.ts" as string) as Promise<
     typeof import("../serve/client_connection.ts")
@@ -64,7 +65,7 @@ async function run(home: Home): Promise<number> {
       .then(({ log }) => log("error", what, { reason: describe(reason) }), () => {});
   const stopping = Promise.withResolvers<void>();
   const stop = () => stopping.resolve();
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) Deno.addSignalListener(signal, stop);
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) system.addSignalListener(signal, stop);
   // One session's surprise must not end all the others.
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
@@ -109,7 +110,7 @@ async function run(home: Home): Promise<number> {
   if (!isStillOurs()) return LOST_ITS_HOME;
   possession.drop(path);
   listener.close();
-  await Deno.remove(path).catch(() => {});
+  await fs.remove(path).catch(() => {});
   // Runs before those who watch them: one that is called off would rest until somebody goes on with it.
   (await gateway).workflows.leave();
   // Clients first: a call that came now would start what nobody would stop.
@@ -122,14 +123,14 @@ async function run(home: Home): Promise<number> {
 /** Listens on a socket that only its owner may open, from the first moment on, and that no child has. */
 async function listen(path: string, onConnection: (socket: net.Socket) => void): Promise<net.Server> {
   const server = net.createServer(onConnection);
-  const mask = Deno.umask(0o177);
+  const mask = system.umask(0o177);
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(path, resolve);
     });
   } finally {
-    Deno.umask(mask);
+    system.umask(mask);
   }
   closeOnExec((server as unknown as { _handle: { fd: number } })._handle.fd);
   return server;
@@ -211,7 +212,7 @@ async function serveConnection(client: Channel, engine: Engine): Promise<void> {
 }
 
 function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } {
-  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: Deno.pid, takesAgain: true };
+  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: system.pid, takesAgain: true };
   let hello: unknown;
   try {
     hello = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;

@@ -1,3 +1,4 @@
+import { stdio, system } from "../platform/start.ts";
 import type { Gateway } from "../control/gateway.ts";
 import { ensureHome, type Home } from "../config/home.ts";
 import { readConfigFile } from "../config/read.ts";
@@ -43,9 +44,9 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const redactor = createRedactor();
   const settings = await engineSettings(home);
   await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor })
-    .catch((error) => Deno.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
+    .catch((error) => stdio.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
   if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
-  log("info", "engine started", { version: VERSION, pid: Deno.pid });
+  log("info", "engine started", { version: VERSION, pid: system.pid });
   void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
   let opening: Promise<HomeDatabase> | undefined;

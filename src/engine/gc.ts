@@ -1,3 +1,4 @@
+import { system, unrefTimer } from "../platform/start.ts";
 import v8 from "node:v8";
 import vm from "node:vm";
 import { log } from "../telemetry/log.ts";
@@ -47,13 +48,13 @@ export function createSweeper({ used, collect, now, isBusy }: SweepOptions): { l
  */
 export function sweepNowAndThen(isBusy: () => boolean): void {
   const sweeper = createSweeper({
-    used: () => Deno.memoryUsage().heapUsed,
+    used: () => system.memoryUsage().heapUsed,
     collect: collector(),
     now: () => performance.now(),
     isBusy,
   });
   // No reason for a process to go on.
-  Deno.unrefTimer(setInterval(sweeper.look, LOOK_EVERY_MS));
+  unrefTimer(setInterval(sweeper.look, LOOK_EVERY_MS));
 }
 
 /** Only a context that is made after the flag was set has the function; there is no other way to it at run time. */

@@ -1,3 +1,4 @@
+import { stdio, system } from "../platform/start.ts";
 import { within } from "../model/time.ts";
 import { LOST_ITS_HOME } from "../serve/link/handshake.ts";
 
@@ -16,21 +17,21 @@ export interface Leaving {
  * folder that another engine may have open.
  */
 export async function abandonHome(lost: string, { report }: Leaving): Promise<never> {
-  const reason = `${lost} was removed or replaced: process ${Deno.pid} leaves, another engine may be at work there`;
+  const reason = `${lost} was removed or replaced: process ${system.pid} leaves, another engine may be at work there`;
   await inTime(say("home lost", reason, report));
-  Deno.exit(LOST_ITS_HOME);
+  return system.exit(LOST_ITS_HOME);
 }
 
 /** Ends this process when closing takes too long. */
 export async function leaveUnclosed({ report }: Leaving): Promise<never> {
-  const reason = `process ${Deno.pid} did not close within ${CLOSE_WITHIN_MS / 1_000} s and ends as it is`;
+  const reason = `process ${system.pid} did not close within ${CLOSE_WITHIN_MS / 1_000} s and ends as it is`;
   await inTime(say("engine not closed", reason, report));
-  Deno.exit(1);
+  return system.exit(1);
 }
 
 async function say(what: string, reason: string, report: Leaving["report"]): Promise<void> {
   // First to the file of the engine's errors: it is there whatever happens to the log.
-  Deno.stderr.writeSync(new TextEncoder().encode(`${what}: ${reason}\n`));
+  stdio.stderr.writeSync(new TextEncoder().encode(`${what}: ${reason}\n`));
   await report(what, reason);
 }
 

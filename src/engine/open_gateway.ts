@@ -1,3 +1,4 @@
+import { system } from "../platform/start.ts";
 import { nobody, type ToolResult } from "../model/call.ts";
 import { ensureHome, locateHome } from "../config/home.ts";
 import type { RunOptions } from "../dag/event.ts";
@@ -38,7 +39,7 @@ export type WorkflowAnswer = JsonObject;
 
 /** Opens a gateway in this process. The home must not be in use by an engine. */
 export async function openGateway(options: GatewayOptions = {}): Promise<EmbeddedGateway> {
-  const env = { ...options.env ?? Deno.env.toObject(), ...options.home && { AGENTCARDS_HOME: options.home } };
+  const env = { ...options.env ?? system.env(), ...options.home && { AGENTCARDS_HOME: options.home } };
   const home = locateHome(env);
   await ensureHome(home);
   const lock = await takeLock(home.lock);
@@ -54,7 +55,7 @@ export async function openGateway(options: GatewayOptions = {}): Promise<Embedde
     await gateway[Symbol.asyncDispose]();
     await lock.release();
   };
-  const session = await gateway.openSession({ cwd: options.cwd ?? Deno.cwd(), env }).catch(async (error) => {
+  const session = await gateway.openSession({ cwd: options.cwd ?? system.cwd(), env }).catch(async (error) => {
     await close();
     throw error;
   });

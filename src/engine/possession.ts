@@ -1,3 +1,4 @@
+import { unrefTimer } from "../platform/start.ts";
 import type { Home } from "../config/home.ts";
 import { identityOf } from "../db/lock.ts";
 
@@ -46,7 +47,7 @@ export function watchPossession(home: Home, onLost: (path: string) => void): Pos
   add(home.lock);
   addData();
   const timer = setInterval(isStillOurs, LOOK_EVERY_MS);
-  Deno.unrefTimer(timer);
+  unrefTimer(timer);
   return {
     isStillOurs,
     add,

@@ -1,3 +1,4 @@
+import { type ChildProcess, Command, type CommandStatus, fs, type Signal, system } from "../platform/start.ts";
 import { delimiter, isAbsolute, join } from "node:path";
 import { isInherited } from "../config/environment.ts";
 import type { PlacedServer } from "../config/place.ts";
@@ -11,7 +12,7 @@ export interface ServerProcess {
   readonly pid: number;
   readonly stdin: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   readonly stdout: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly exited: Promise<Deno.CommandStatus>;
+  readonly exited: Promise<CommandStatus>;
   /** The last lines it wrote to stderr; of a process that has ended, all of them. */
   lastWords(): Promise<string>;
   /** Ends the whole tree: EOF, SIGTERM, after a short grace SIGKILL. */
@@ -53,10 +54,10 @@ export interface SpawnContext {
 /** Makes the folder; on a full disk the root of the file system takes its place, which holds no project either. */
 async function neutralFolder(path: string): Promise<string> {
   try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+    await fs.mkdir(path, { recursive: true, mode: 0o700 });
     return path;
   } catch (error) {
-    if (Deno.build.os === "windows") throw error;
+    if (system.os === "windows") throw error;
     log("warning", "neutral_folder_not_made", { path, reason: messageOf(error) });
     return "/";
   }
@@ -71,9 +72,9 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
   const marker = `${reaper.marker.value}.${++spawned}.`;
   const cwd = server.isNeutral ? await neutralFolder(server.cwd!) : server.cwd ?? context.cwd;
   await requireFolder(server.name, cwd);
-  let child: Deno.ChildProcess;
+  let child: ChildProcess;
   try {
-    child = new Deno.Command(server.command!, {
+    child = new Command(server.command!, {
       args: [...server.args ?? []],
       cwd,
       clearEnv: true,
@@ -84,7 +85,7 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
       detached: true,
     }).spawn();
   } catch (cause) {
-    const isMissing = cause instanceof Deno.errors.NotFound;
+    const isMissing = fs.isNotFound(cause);
     const reason = isMissing ? `there is no program "${server.command}"` : messageOf(cause);
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server.name}": ${reason}`, {
       cause,
@@ -122,15 +123,15 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
 
 /** Deno reports a missing folder as a missing program; tell them apart. */
 async function requireFolder(server: string, cwd: string): Promise<void> {
-  const info = await Deno.stat(cwd).catch(() => undefined);
+  const info = await fs.stat(cwd).catch(() => undefined);
   if (!info?.isDirectory) {
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot start server "${server}": there is no folder ${cwd}`);
   }
 }
 
-function signalGroup(pid: number, signal: Deno.Signal): void {
+function signalGroup(pid: number, signal: Signal): void {
   try {
-    Deno.kill(Deno.build.os === "windows" ? pid : -pid, signal);
+    system.kill(system.os === "windows" ? pid : -pid, signal);
   } catch {
     // It is gone already.
   }

@@ -1,3 +1,4 @@
+import { type FileInfo, fs, system } from "../platform/start.ts";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { PlacedServer } from "../config/place.ts";
 import { scriptOf } from "../config/program.ts";
@@ -29,27 +30,27 @@ export async function missingProgram(server: PlacedServer, context: ProgramConte
 }
 
 /** The files that a command may mean: its own path, or those of its name on the path. */
-async function programFiles(command: string, { cwd, env }: ProgramContext): Promise<Deno.FileInfo[]> {
-  const endings = Deno.build.os === "windows" ? (env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";") : [""];
+async function programFiles(command: string, { cwd, env }: ProgramContext): Promise<FileInfo[]> {
+  const endings = system.os === "windows" ? (env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";") : [""];
   const paths = /[\\/]/.test(command)
     ? [isAbsolute(command) ? command : join(cwd, command)]
     : (env.PATH ?? "").split(delimiter).flatMap((folder) =>
       endings.map((ending) => join(folder || cwd, command + ending))
     );
   const found = await Promise.all(paths.map(info));
-  return found.filter((file) => file !== undefined && file.isFile) as Deno.FileInfo[];
+  return found.filter((file) => file !== undefined && file.isFile) as FileInfo[];
 }
 
-function isExecutable({ mode }: Deno.FileInfo): boolean {
-  return typeof mode !== "number" || Deno.build.os === "windows" || (mode & 0o111) !== 0;
+function isExecutable({ mode }: FileInfo): boolean {
+  return typeof mode !== "number" || system.os === "windows" || (mode & 0o111) !== 0;
 }
 
-async function info(path: string): Promise<Deno.FileInfo | undefined> {
+async function info(path: string): Promise<FileInfo | undefined> {
   try {
-    return await Deno.stat(path);
+    return await fs.stat(path);
   } catch (error) {
     // A folder that may not be read says nothing about what is in it.
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    return { isFile: true, isDirectory: true } as Deno.FileInfo;
+    if (fs.isNotFound(error) || fs.isNotADirectory(error)) return undefined;
+    return { isFile: true, isDirectory: true } as FileInfo;
   }
 }

@@ -1,3 +1,4 @@
+import { type ChildProcess, Command, fs, unrefTimer } from "../platform/start.ts";
 import { SYSTEM_PATH, systemProgram } from "../platform/system_program.ts";
 import { log } from "../telemetry/log.ts";
 
@@ -67,7 +68,7 @@ export function startReaper(note?: string): Reaper {
   const [first, second] = NAMES.map((name) => keepOne(name, id, told)) as [Kept, Kept];
   first.start();
   const later = setTimeout(second.startAgain, SECOND_AFTER_MS);
-  Deno.unrefTimer(later);
+  unrefTimer(later);
   const tell = (line: string) => {
     first.tell(line);
     second.tell(line);
@@ -84,7 +85,7 @@ export function startReaper(note?: string): Reaper {
     },
     kill(pid, marker) {
       killed.add(marker);
-      Deno.unrefTimer(setTimeout(() => killed.delete(marker), KILLS_KEPT_MS));
+      unrefTimer(setTimeout(() => killed.delete(marker), KILLS_KEPT_MS));
       first.tell(`k ${pid} ${marker}`);
     },
     async close() {
@@ -98,13 +99,13 @@ export function startReaper(note?: string): Reaper {
 function replaceNote(path: string, id: string): string[] {
   let before = "";
   try {
-    before = Deno.readTextFileSync(path).trim();
+    before = fs.readTextFileSync(path).trim();
   } catch {
     // The first engine of this home.
   }
   try {
-    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
-    Deno.writeTextFileSync(path, `${id}\n`, { mode: 0o600 });
+    fs.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+    fs.writeTextFileSync(path, `${id}\n`, { mode: 0o600 });
   } catch (error) {
     log("warning", "reaper not noted", { path, reason: String(error) });
   }
@@ -124,7 +125,7 @@ interface Kept {
 /** Keeps one reaper alive; a new one is told all that it must know. */
 function keepOne(name: string, id: string, told: () => string[]): Kept {
   const encoder = new TextEncoder();
-  let running: { child: Deno.ChildProcess; writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> } | undefined;
+  let running: { child: ChildProcess; writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> } | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   let isClosing = false;
 
@@ -142,7 +143,7 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
       running = undefined;
       log("warning", "reaper ended", { name, code, signal });
       again = setTimeout(startAgain, performance.now() - began < AGAIN_AFTER_MS ? AGAIN_AFTER_MS : 0);
-      Deno.unrefTimer(again);
+      unrefTimer(again);
     });
   }
 
@@ -152,7 +153,7 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
     } catch (error) {
       log("error", "reaper not started", { name, reason: String(error) });
       again = setTimeout(startAgain, AGAIN_AFTER_MS);
-      Deno.unrefTimer(again);
+      unrefTimer(again);
     }
   }
 
@@ -171,8 +172,8 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
   };
 }
 
-function spawn(name: string, id: string): Deno.ChildProcess {
-  const child = new Deno.Command(systemProgram("sh"), {
+function spawn(name: string, id: string): ChildProcess {
+  const child = new Command(systemProgram("sh"), {
     args: ["-c", SCRIPT, name, id],
     stdin: "piped",
     stdout: "null",

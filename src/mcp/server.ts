@@ -1,3 +1,4 @@
+import { unrefTimer } from "../platform/start.ts";
 import { type CallResult } from "../model/call.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import type { Catalogue } from "../model/tool.ts";
@@ -206,7 +207,7 @@ export function createServer(options: ServerOptions): Server {
       else if (rest > 1) stopWhenIdle(rest);
       else void stop();
     }, after);
-    Deno.unrefTimer(idleTimer as unknown as number);
+    unrefTimer(idleTimer as unknown as number);
   }
 
   async function stop(): Promise<void> {

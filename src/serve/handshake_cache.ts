@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import type { Home } from "../config/home.ts";
 import type { Config } from "../config/schema.ts";
 import { isObject } from "../model/json.ts";
@@ -33,24 +34,24 @@ export async function keepShown(home: Home, cwd: string, shown: Shown): Promise<
   if (JSON.stringify(all[cwd]) === JSON.stringify(entry)) return;
   const { [cwd]: _old, ...others } = all;
   const kept = Object.fromEntries(Object.entries(others).slice(-MOST_FOLDERS + 1));
-  await Deno.mkdir(home.cache, { recursive: true, mode: 0o700 });
+  await fs.mkdir(home.cache, { recursive: true, mode: 0o700 });
   // Whole or not at all: the next engine may be reading it.
   const draft = `${fileOf(home)}.${crypto.randomUUID()}`;
-  await Deno.writeTextFile(draft, JSON.stringify({ ...kept, [cwd]: entry }), { mode: 0o600 });
-  await Deno.rename(draft, fileOf(home));
+  await fs.writeTextFile(draft, JSON.stringify({ ...kept, [cwd]: entry }), { mode: 0o600 });
+  await fs.rename(draft, fileOf(home));
 }
 
 /** Something has come or gone that clients are told of: the next ones wait for what is true. */
 export async function forgetShown(home: Home): Promise<void> {
-  await Deno.remove(fileOf(home)).catch(() => {});
+  await fs.remove(fileOf(home)).catch(() => {});
 }
 
 async function readAll(home: Home): Promise<Record<string, unknown>> {
-  const all: unknown = JSON.parse(await Deno.readTextFile(fileOf(home)));
+  const all: unknown = JSON.parse(await fs.readTextFile(fileOf(home)));
   return isObject(all) ? all : {};
 }
 
 async function stampOf({ config }: Home): Promise<string> {
-  const info = await Deno.stat(config).catch(() => undefined);
+  const info = await fs.stat(config).catch(() => undefined);
   return info ? `${info.mtime?.getTime()} ${info.size}` : "none";
 }

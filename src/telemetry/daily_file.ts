@@ -1,3 +1,4 @@
+import { fs, type FsFile } from "../platform/start.ts";
 /** A log of one file per day, which only its owner may read. */
 export interface DailyFile extends Disposable {
   write(line: string): void;
@@ -13,13 +14,13 @@ const encoder = new TextEncoder();
  */
 export function openDailyFile(directory: string, keptDays: number): DailyFile {
   let day = "";
-  let file: Deno.FsFile | undefined;
+  let file: FsFile | undefined;
 
-  function fileOf(today: string): Deno.FsFile {
+  function fileOf(today: string): FsFile {
     if (file && day === today) return file;
     file?.close();
     file = undefined;
-    file = Deno.openSync(`${directory}/agentcards-${today}.log`, { create: true, append: true, mode: 0o600 });
+    file = fs.openSync(`${directory}/agentcards-${today}.log`, { create: true, append: true, mode: 0o600 });
     day = today;
     removeOld(directory, Date.parse(today) - keptDays * DAY_MS);
     return file;
@@ -43,9 +44,9 @@ const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 function removeOld(directory: string, before: number): void {
   try {
-    for (const { name } of Deno.readDirSync(directory)) {
+    for (const { name } of fs.readDirSync(directory)) {
       const [, day] = NAME.exec(name) ?? [];
-      if (day !== undefined && Date.parse(day) < before) Deno.removeSync(`${directory}/${name}`);
+      if (day !== undefined && Date.parse(day) < before) fs.removeSync(`${directory}/${name}`);
     }
   } catch {
     // A log that grows older is no reason to fail.

@@ -1,3 +1,4 @@
+import { stdio } from "../platform/start.ts";
 import type { Logger, LogRecord, Sink } from "@logtape/logtape";
 import { messageOf } from "../model/errors.ts";
 import { openDailyFile } from "./daily_file.ts";
@@ -31,7 +32,7 @@ export async function startLog(options: LogOptions): Promise<void> {
     const write = (record: LogRecord) => file.write(formatter(record));
     sinks.file = Object.assign(write, { [Symbol.dispose]: file[Symbol.dispose] });
   }
-  if (options.stderr) sinks.stderr = (record) => void Deno.stderr.writeSync(encoder.encode(formatter(record)));
+  if (options.stderr) sinks.stderr = (record) => void stdio.stderr.writeSync(encoder.encode(formatter(record)));
   await configure({
     reset: true,
     sinks,
@@ -64,7 +65,7 @@ export function log(level: LogLevel, event: string, fields: Record<string, unkno
     logger?.[level](event, fields);
   } catch (error) {
     // A full disk must not take a call down with it.
-    Deno.stderr.writeSync(encoder.encode(`log: ${messageOf(error)}\n`));
+    stdio.stderr.writeSync(encoder.encode(`log: ${messageOf(error)}\n`));
   }
 }
 

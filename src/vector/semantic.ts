@@ -1,3 +1,4 @@
+import { unrefTimer } from "../platform/start.ts";
 import type { Database } from "../db/database.ts";
 import { AgentCardsError, messageOf } from "../model/errors.ts";
 import { within } from "../model/time.ts";
@@ -119,7 +120,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     failures = lastError ? failures + 1 : 0;
     if (lastError && !isClosed) {
       retry = setTimeout(wake, pauseAfter(failures));
-      Deno.unrefTimer(retry);
+      unrefTimer(retry);
     }
   }
 
@@ -131,7 +132,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       world = await readWorld();
       store = createVectorStore(db);
       worldTimer = setTimeout(wantWorld, WORLD_AFTER_MS);
-      Deno.unrefTimer(worldTimer);
+      unrefTimer(worldTimer);
     }
     const wish = config!;
     const open = (model: string) => openShelf({ ...wish, model, store: store!, models });

@@ -1,3 +1,4 @@
+import { fs } from "../platform/start.ts";
 import type { RunRow } from "../dag/run_row.ts";
 import type { RunState } from "../dag/run_state.ts";
 import { AgentCardsError } from "../model/errors.ts";
@@ -34,7 +35,7 @@ export function checkFolder(id: string, cwd: string, { by, session }: Decider): 
 
 /** Where its folder is gone, every server would fail to start, and the run for good. */
 export async function requireFolder({ id, cwd }: RunRow): Promise<void> {
-  const info = await Deno.stat(cwd).catch(() => undefined);
+  const info = await fs.stat(cwd).catch(() => undefined);
   if (info?.isDirectory) return;
   throw new AgentCardsError("RUN_STATE", `${id} cannot go on: its folder ${cwd} is not there`, {
     hint: "Bring the folder back, or abort the run.",

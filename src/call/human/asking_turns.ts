@@ -1,3 +1,4 @@
+import { unrefTimer } from "../../platform/start.ts";
 import { AgentCardsError } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 
@@ -54,7 +55,7 @@ export async function inTurn<T>(method: string, { call, calls, signal, work }: T
   try {
     await unlessAborted(before, signal);
     timer = setTimeout(mine.resolve, LONGEST_TURN_MS);
-    Deno.unrefTimer(timer as unknown as number);
+    unrefTimer(timer as unknown as number);
     return await work();
   } finally {
     clearTimeout(timer);

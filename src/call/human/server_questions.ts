@@ -1,3 +1,4 @@
+import { unrefTimer } from "../../platform/start.ts";
 import type { Call, CallResult } from "../../model/call.ts";
 import type { ServerRequest } from "../../model/question.ts";
 import { AgentCardsError } from "../../model/errors.ts";
@@ -150,7 +151,7 @@ function finished(session: Repeat["session"], server: string, id: unknown): Prom
       stop();
       resolve();
     };
-    Deno.unrefTimer(timer as unknown as number);
+    unrefTimer(timer as unknown as number);
   });
 }
 

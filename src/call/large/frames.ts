@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import type { Redactor } from "../../telemetry/redact.ts";
 import { AgentCardsError, type ErrorCode } from "../../model/errors.ts";
 import type { LargeFrames } from "./port.ts";
@@ -25,7 +26,7 @@ export function createLargeFrames(results: ResultStore, redactor: Redactor): Lar
       const waiter = waiting.get(data.id);
       waiting.delete(data.id);
       if (data.reply) waiter?.resolve(data.reply);
-      else if (data.isMissing) waiter?.reject(new Deno.errors.NotFound());
+      else if (data.isMissing) waiter?.reject(fs.notFound());
       else waiter?.reject(new AgentCardsError(data.code!, data.error!, data.hint ? { hint: data.hint } : {}));
     };
     started.onerror = (event) => {

@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { type LargeResult, type ToolResult } from "../../model/call.ts";
 // Parses, redacts, shapes and stores one large frame at a time.
 import { MAX_LIST_BYTES, MAX_PAGE_ENTRIES } from "../../mcp/list_bounds.ts";
@@ -149,7 +150,7 @@ async function store(request: LargeRequest, shaped: Shaped): Promise<Shaped> {
 
 /** A part of a stored result, as JSON. */
 async function readPart({ path, options }: PartRequest): Promise<string> {
-  const whole: unknown = JSON.parse(await Deno.readTextFile(path));
+  const whole: unknown = JSON.parse(await fs.readTextFile(path));
   if ("places" in options) return JSON.stringify(options.places.map((place) => stepInto(whole, place)));
   return JSON.stringify(options.room === undefined ? slice(whole, options) : readable(whole, options, options.room));
 }
@@ -175,6 +176,6 @@ port.onmessage = async ({ data }) => {
     port.postMessage({ id: data.id, reply });
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);
-    port.postMessage({ id: data.id, error: message, code, hint, isMissing: error instanceof Deno.errors.NotFound });
+    port.postMessage({ id: data.id, error: message, code, hint, isMissing: fs.isNotFound(error) });
   }
 };

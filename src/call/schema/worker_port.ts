@@ -1,3 +1,4 @@
+import { unrefTimer } from "../../platform/start.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { log } from "../../telemetry/log.ts";
 import type { CheckedTool } from "../arguments.ts";
@@ -95,7 +96,7 @@ export function createSchemaWorker() {
       if (running === used && used.waiting.size === 0) {
         clearTimeout(used.idle);
         used.idle = setTimeout(() => end(used), IDLE_MS);
-        Deno.unrefTimer(used.idle as unknown as number);
+        unrefTimer(used.idle as unknown as number);
       }
       return problems;
     },

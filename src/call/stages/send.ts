@@ -1,3 +1,4 @@
+import { unrefTimer } from "../../platform/start.ts";
 import type { Call, CallResult } from "../../model/call.ts";
 import { withoutInvisible } from "../../model/invisible.ts";
 import { OWN_SERVER, toolId, WORKFLOW_SERVER } from "../../model/tool.ts";
@@ -55,5 +56,5 @@ const LINGER_MS = 60_000;
 function linger(calls: Set<Call>, call: Call): void {
   const gone: Call = { ...call, client: { owner: call.client.owner ?? {} }, human: { kind: "nobody" } };
   calls.add(gone);
-  Deno.unrefTimer(setTimeout(() => calls.delete(gone), LINGER_MS) as unknown as number);
+  unrefTimer(setTimeout(() => calls.delete(gone), LINGER_MS) as unknown as number);
 }

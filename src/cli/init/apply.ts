@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { applyChange, stillTrue } from "../../config/clients/apply.ts";
 import { type Backup, backUp, hashOf, openBackups, record, runId } from "../../config/clients/backup.ts";
 import { claudeCommands, findClaude, isClaudeRunning, runClaude } from "../../config/clients/claude_cli.ts";
@@ -104,15 +105,15 @@ async function undoing(plan: Plan, backups: readonly Backup[], io: InitIo): Prom
   return async () => {
     for (const [path, bytes] of before) {
       if (bytes) await replaceFile(path, bytes);
-      else await Deno.remove(path).catch(() => {});
+      else await fs.remove(path).catch(() => {});
     }
-    for (const { dir } of backups) await Deno.remove(dir, { recursive: true }).catch(() => {});
+    for (const { dir } of backups) await fs.remove(dir, { recursive: true }).catch(() => {});
   };
 }
 
 async function bytesOf(path: string): Promise<Uint8Array | undefined> {
-  return await Deno.readFile(path).catch((error) => {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+  return await fs.readFile(path).catch((error) => {
+    if (fs.isNotFound(error)) return undefined;
     throw error;
   });
 }
@@ -184,7 +185,7 @@ async function rewriteClients(
     );
     try {
       if (remove.length === 0) {
-        await Deno.remove(backup.dir, { recursive: true });
+        await fs.remove(backup.dir, { recursive: true });
         continue;
       }
       const current = remove.length === edit.remove.length
@@ -205,9 +206,9 @@ async function changeClient(backup: Backup, io: InitIo): Promise<Backup> {
   const { client, path, edit, cwd } = backup.manifest;
   const program = client === "claude-code" && path.endsWith(".claude.json") ? await claudeToAsk(io) : undefined;
   if (!program) return await applyChange(backup);
-  const now = parseFile(await Deno.readTextFile(path), "json");
+  const now = parseFile(await fs.readTextFile(path), "json");
   await runClaude(claudeCommands(stillTrue(edit as FileEdit, now), now), { program, cwd, env: io.env });
-  return await record(backup, { after: await hashOf(await Deno.readFile(path)) });
+  return await record(backup, { after: await hashOf(await fs.readFile(path)) });
 }
 
 /** The `claude` program, when it is running and has to be asked. */

@@ -1,3 +1,4 @@
+import { system } from "../../platform/start.ts";
 import { locateHome } from "../../config/home.ts";
 import { TOOLS } from "../../serve/tools/all.ts";
 import { instructionsFor } from "../../serve/protocol.ts";
@@ -12,12 +13,12 @@ import type { Terminal } from "../screen/terminal.ts";
 
 /** `agentcards init`, joined to this machine and its engine. */
 export async function runInit(options: Partial<InitOptions>, terminal: Terminal): Promise<number> {
-  const env = Deno.env.toObject();
+  const env = system.env();
   // In full: a client that was not started from a shell has neither our PATH nor its `deno`.
   const [command, ...args] = ownProgram();
   return await init({ dryRun: false, project: false, yes: false, undo: false, json: false, ...options }, {
     home: locateHome(env),
-    cwd: Deno.cwd(),
+    cwd: system.cwd(),
     env,
     ...terminal,
     confirm,
@@ -34,15 +35,15 @@ const INTERRUPTED = 130;
 
 /** Ctrl-C first takes back what was begun, then ends the command. */
 function onInterrupt(action: () => Promise<void>, terminal: Terminal): () => void {
-  const signals = Deno.build.os === "windows" ? ["SIGINT"] as const : ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const signals = system.os === "windows" ? ["SIGINT"] as const : ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const stop = () => {
     action().then(
       () => terminal.err("\nInterrupted. Nothing was changed.\n"),
       (error) => terminal.err(`\nInterrupted, and not all could be taken back: ${messageOf(error)}\n`),
-    ).finally(() => Deno.exit(INTERRUPTED));
+    ).finally(() => system.exit(INTERRUPTED));
   };
-  for (const signal of signals) Deno.addSignalListener(signal, stop);
-  return () => signals.forEach((signal) => Deno.removeSignalListener(signal, stop));
+  for (const signal of signals) system.addSignalListener(signal, stop);
+  return () => signals.forEach((signal) => system.removeSignalListener(signal, stop));
 }
 
 /** What an agent reads of us: names, descriptions, input schemas, instructions. */

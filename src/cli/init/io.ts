@@ -1,3 +1,4 @@
+import { system } from "../../platform/start.ts";
 import type { OwnCommand } from "../../config/clients/client.ts";
 import type { Home } from "../../config/home.ts";
 import type { IndexReport } from "../../control/methods.ts";
@@ -41,7 +42,7 @@ export interface InitIo {
   onInterrupt?(action: () => Promise<void>): () => void;
   /** The machine, where it is not this one. */
   readonly machine?: {
-    readonly os?: typeof Deno.build.os;
+    readonly os?: typeof system.os;
     /** Where an administrator's Claude configuration would be. */
     readonly managed?: string;
     isClaudeRunning?(): Promise<boolean>;

@@ -1,3 +1,4 @@
+import { fs, system } from "../../platform/start.ts";
 import { join, resolve } from "node:path";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
@@ -47,8 +48,8 @@ export interface Plan extends Moves {
 
 /** Looks at every client and decides what would happen. */
 export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> {
-  const cwd = await Deno.realPath(io.cwd).catch(() => io.cwd);
-  const machine: Machine = { os: io.machine?.os ?? Deno.build.os, env: io.env, cwd };
+  const cwd = await fs.realPath(io.cwd).catch(() => io.cwd);
+  const machine: Machine = { os: io.machine?.os ?? system.os, env: io.env, cwd };
   const client = options.client === undefined ? undefined : clientOf(options.client);
   const found = await findServers(machine, { client, config: options.config });
   await respectManaged({ ...found, client, config: options.config }, io, machine);
@@ -123,7 +124,7 @@ async function respectManaged(
     ? asked.sources.some(({ client }) => client === "claude-code")
     : !asked.client || asked.client === "claude-code";
   const path = io.machine?.managed ?? managedPath(os);
-  if (!isTouched || !await Deno.stat(path).then(() => true, () => false)) return;
+  if (!isTouched || !await fs.stat(path).then(() => true, () => false)) return;
   const message = `Cannot set up AgentCards for Claude Code: an administrator manages its servers in ${path}`;
   throw new AgentCardsError("CONFIG_INVALID", message, {
     hint:
@@ -133,9 +134,9 @@ async function respectManaged(
 
 async function textOf(path: string): Promise<string> {
   try {
-    return await Deno.readTextFile(path);
+    return await fs.readTextFile(path);
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound) return "";
+    if (fs.isNotFound(cause)) return "";
     throw new AgentCardsError("CONFIG_INVALID", `Cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
 }
@@ -177,7 +178,7 @@ async function changesOf({ moves }: Moves, io: InitIo): Promise<{ changes: Chang
   const problems: Problem[] = [];
   for (const [path, { source: { client, format, keys }, remove }] of edits) {
     try {
-      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await Deno.readFile(path));
+      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await fs.readFile(path));
       const own = {
         keys: client === "claude-code" ? ["mcpServers"] : keys,
         name: OWN_NAME,

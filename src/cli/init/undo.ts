@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { lookBack, takeBack, type Undone } from "../../config/clients/apply.ts";
 import { type Backup, openBackups, record } from "../../config/clients/backup.ts";
 import { claudeCommands, runClaude } from "../../config/clients/claude_cli.ts";
@@ -63,7 +64,7 @@ async function undoNow(backup: Backup, io: InitIo): Promise<Undone> {
   const what = await lookBack(backup);
   const program = isClaude && what === "edited" ? await claudeToAsk(io) : undefined;
   if (!program) return await takeBack(backup);
-  const now = parseFile(await Deno.readTextFile(path), "json");
+  const now = parseFile(await fs.readTextFile(path), "json");
   await runClaude(claudeCommands(reverse(edit as FileEdit, now), now), { program, cwd, env: io.env });
   return what;
 }

@@ -1,3 +1,4 @@
+import { stdio } from "../../platform/start.ts";
 import type { ApprovalReport } from "../../control/workflow_methods.ts";
 import { foldArguments } from "../../model/fold.ts";
 import { isObject } from "../../model/json.ts";
@@ -9,7 +10,7 @@ import { painter, type Terminal } from "../screen/terminal.ts";
 
 /** Whether a human can read what is shown here and answer: the word of a pipe or a script counts nothing. */
 export function canAskHere(): boolean {
-  return Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  return stdio.stdin.isTerminal() && stdio.stdout.isTerminal();
 }
 
 export interface Prompt {

@@ -1,3 +1,4 @@
+import { system } from "../../platform/start.ts";
 import type { RunProgress } from "../../control/workflow_methods.ts";
 import { AgentCardsError } from "../../model/errors.ts";
 import { ask, type Question } from "../ask.ts";
@@ -30,7 +31,7 @@ export async function watchRun<T = RunAnswer>(
   });
   const stop = Promise.withResolvers<Watched<T>>();
   const onInterrupt = () => stop.resolve({ stopped: tree.id() });
-  Deno.addSignalListener("SIGINT", onInterrupt);
+  system.addSignalListener("SIGINT", onInterrupt);
   try {
     const onProgress = (value: unknown) => tree.see(value as RunProgress);
     const answer = ask<T>({ ...question, onProgress, onQuestion });
@@ -38,7 +39,7 @@ export async function watchRun<T = RunAnswer>(
   } catch (error) {
     throw lostOnTheWay(error, tree.id());
   } finally {
-    Deno.removeSignalListener("SIGINT", onInterrupt);
+    system.removeSignalListener("SIGINT", onInterrupt);
     isOver = true;
     picture?.end();
   }

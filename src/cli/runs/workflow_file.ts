@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { basename } from "node:path";
 import { type Document, isMap, isNode, isSeq, LineCounter, parseDocument } from "yaml";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
@@ -20,10 +21,10 @@ const SHOWN_PROBLEMS = 10;
 export async function readWorkflowFile(path: string): Promise<WorkflowFile> {
   let text: string;
   try {
-    if ((await Deno.stat(path)).size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES / 1_000_000} MB`);
-    text = await Deno.readTextFile(path);
+    if ((await fs.stat(path)).size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES / 1_000_000} MB`);
+    text = await fs.readTextFile(path);
   } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound ? "there is no such file" : messageOf(cause);
+    const why = fs.isNotFound(cause) ? "there is no such file" : messageOf(cause);
     throw new AgentCardsError("USAGE", `Cannot read ${path}: ${why}`, { cause });
   }
   return parseWorkflow(text, path);

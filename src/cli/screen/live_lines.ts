@@ -1,3 +1,4 @@
+import { system } from "../../platform/start.ts";
 /** Lines at the end of a terminal that are drawn again and again in the same place. */
 export interface LiveLines {
   draw(lines: readonly string[]): void;
@@ -17,5 +18,5 @@ export function createLiveLines(write: (text: string) => void): LiveLines {
 
 /** Whether the terminal can move its cursor. */
 export function canRedraw(isTerminal: boolean): boolean {
-  return isTerminal && Deno.env.get("TERM") !== "dumb";
+  return isTerminal && system.variable("TERM") !== "dumb";
 }

@@ -1,10 +1,11 @@
+import { stdio } from "../../platform/start.ts";
 /** A usual size, where there is no terminal or it does not know its own. */
 const USUAL = { columns: 80, rows: 24 };
 
 /** How much room the terminal has. */
 export function screen(): { columns: number; rows: number } {
   try {
-    const { columns, rows } = Deno.consoleSize();
+    const { columns, rows } = stdio.consoleSize();
     return { columns: columns || USUAL.columns, rows: rows || USUAL.rows };
   } catch {
     return USUAL;

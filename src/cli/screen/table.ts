@@ -1,3 +1,4 @@
+import { stdio } from "../../platform/start.ts";
 import { cut } from "../../model/text.ts";
 
 /** Rows as aligned columns, the first row as heading; columns of numbers go to the right. */
@@ -20,10 +21,10 @@ const LEAST = 20;
 
 /** On a terminal the last column is cut so that no line breaks. */
 function fitTerminal(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
-  if (!Deno.stdout.isTerminal()) return rows;
+  if (!stdio.stdout.isTerminal()) return rows;
   const last = rows[0]!.length - 1;
   const others = rows[0]!.slice(0, last).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ""))));
-  const room = Math.max(LEAST, Deno.consoleSize().columns - others.reduce((sum, size) => sum + size + 2, 0));
+  const room = Math.max(LEAST, stdio.consoleSize().columns - others.reduce((sum, size) => sum + size + 2, 0));
   return rows.map((row) => row.map((cell, column) => column === last ? cut(cell, room) : cell));
 }
 

@@ -1,3 +1,4 @@
+import { stdio, system } from "../../platform/start.ts";
 import process from "node:process";
 
 /** Where a command prints, and how it may look there. */
@@ -10,10 +11,10 @@ export interface Terminal {
 
 /** The terminal of this process: colour only where a person looks, and never against NO_COLOR. */
 export function thisTerminal(): Terminal {
-  const isTerminal = Deno.stdout.isTerminal();
+  const isTerminal = stdio.stdout.isTerminal();
   return {
     isTerminal,
-    color: isTerminal && !Deno.noColor && Deno.env.get("TERM") !== "dumb",
+    color: isTerminal && !system.noColor && system.variable("TERM") !== "dumb",
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
   };

@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { canonicalJson } from "../../model/json.ts";
 import { replaceFile } from "../write.ts";
 import { type Backup, hashOf, originalPath, record } from "./backup.ts";
@@ -9,7 +10,7 @@ const decode = (bytes: Uint8Array) => new TextDecoder("utf-8", { fatal: true, ig
 /** Makes the backed-up change in the file itself. The client may have written to it since: its newest text counts. */
 export async function applyChange(backup: Backup): Promise<Backup> {
   const { path, before, edit } = backup.manifest;
-  const bytes = await Deno.readFile(path);
+  const bytes = await fs.readFile(path);
   const isSame = await hashOf(bytes) === before;
   const current = isSame ? edit as FileEdit : stillTrue(edit as FileEdit, parseFile(decode(bytes), edit.format));
   if (!isSame) await replaceFile(originalPath(backup), bytes, 0o600);
@@ -37,7 +38,7 @@ export type Undone = "restored" | "edited" | "gone" | "nothing";
 
 /** What taking the change back would mean for the file as it is now. */
 export async function lookBack({ manifest }: Backup): Promise<Undone> {
-  const bytes = await Deno.readFile(manifest.path).catch(() => undefined);
+  const bytes = await fs.readFile(manifest.path).catch(() => undefined);
   if (!bytes) return "gone";
   const hash = await hashOf(bytes);
   if (hash === manifest.after) return "restored";
@@ -51,9 +52,9 @@ export async function takeBack(backup: Backup): Promise<Undone> {
   const { manifest } = backup;
   const what = await lookBack(backup);
   if (what === "restored") {
-    await replaceFile(manifest.path, await Deno.readFile(originalPath(backup)), manifest.mode ?? undefined);
+    await replaceFile(manifest.path, await fs.readFile(originalPath(backup)), manifest.mode ?? undefined);
   } else if (what === "edited") {
-    const text = decode(await Deno.readFile(manifest.path));
+    const text = decode(await fs.readFile(manifest.path));
     const edit = reverse(manifest.edit as FileEdit, parseFile(text, manifest.edit.format));
     await replaceFile(manifest.path, new TextEncoder().encode(rewrite(text, edit)));
   }

@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { join } from "node:path";
 import { z } from "../../../deps.ts";
 import { deepFreeze } from "../../model/json.ts";
@@ -40,11 +41,11 @@ export interface Change {
 
 /** Copies a file's bytes into the home before anything happens to it. */
 export async function backUp(change: Change, home: Home, { run, cwd }: { run: string; cwd: string }): Promise<Backup> {
-  const bytes = await Deno.readFile(change.path);
-  const { mode } = await Deno.stat(change.path);
+  const bytes = await fs.readFile(change.path);
+  const { mode } = await fs.stat(change.path);
   const hash = (await hashOf(new TextEncoder().encode(change.path))).slice(0, 8);
   const dir = join(home.backups, `${run}-${change.client}-${hash}`);
-  await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
+  await fs.mkdir(dir, { recursive: true, mode: 0o700 });
   await replaceFile(originalPath({ dir }), bytes, 0o600);
   const edit = structuredClone(change.edit) as Manifest["edit"];
   const manifest: Manifest = {
@@ -73,11 +74,11 @@ export async function openBackups(home: Home): Promise<{ backups: Backup[]; dama
   const damaged: string[] = [];
   for (const dir of await folders(home.backups)) {
     try {
-      const manifest = manifestSchema.parse(JSON.parse(await Deno.readTextFile(join(dir, "manifest.json"))));
+      const manifest = manifestSchema.parse(JSON.parse(await fs.readTextFile(join(dir, "manifest.json"))));
       if (!manifest.undone) backups.push({ dir, manifest });
     } catch (error) {
       // Other backups than ours (of the database, say) have no manifest.
-      if (!(error instanceof Deno.errors.NotFound) && !(error instanceof Deno.errors.NotADirectory)) damaged.push(dir);
+      if (!(fs.isNotFound(error)) && !(fs.isNotADirectory(error))) damaged.push(dir);
     }
   }
   backups.sort((a, b) => (a.manifest.run < b.manifest.run ? 1 : a.manifest.run > b.manifest.run ? -1 : 0));
@@ -86,10 +87,10 @@ export async function openBackups(home: Home): Promise<{ backups: Backup[]; dama
 
 async function folders(path: string): Promise<string[]> {
   try {
-    const entries = await Array.fromAsync(Deno.readDir(path));
+    const entries = await Array.fromAsync(fs.readDir(path));
     return entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => join(path, name));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
+    if (fs.isNotFound(error)) return [];
     throw error;
   }
 }

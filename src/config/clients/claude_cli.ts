@@ -1,3 +1,4 @@
+import { Command, type CommandOutput, fs, system } from "../../platform/start.ts";
 import { basename, delimiter, join } from "node:path";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { oneLine } from "../../model/text.ts";
@@ -5,17 +6,17 @@ import type { Item } from "./item.ts";
 import { entryAt, type FileEdit } from "./rewrite.ts";
 
 /** Whether a Claude Code of this user is running: it rewrites its own file while it does. */
-export async function isClaudeRunning(os: typeof Deno.build.os = Deno.build.os, proc = "/proc"): Promise<boolean> {
+export async function isClaudeRunning(os: typeof system.os = system.os, proc = "/proc"): Promise<boolean> {
   if (os === "windows") return false;
   if (os !== "linux") {
-    const pgrep = new Deno.Command("pgrep", {
-      args: ["-x", "-u", String(Deno.uid()), "claude"],
+    const pgrep = new Command("pgrep", {
+      args: ["-x", "-u", String(system.uid()), "claude"],
       stdout: "null",
       stderr: "null",
     });
     return await pgrep.output().then(({ success }) => success, () => false);
   }
-  for await (const { name } of Deno.readDir(proc)) {
+  for await (const { name } of fs.readDir(proc)) {
     if (/^\d+$/.test(name) && await isClaude(join(proc, name))) return true;
   }
   return false;
@@ -23,9 +24,9 @@ export async function isClaudeRunning(os: typeof Deno.build.os = Deno.build.os, 
 
 async function isClaude(dir: string): Promise<boolean> {
   try {
-    if ((await Deno.stat(dir)).uid !== Deno.uid()) return false;
-    if ((await Deno.readTextFile(join(dir, "comm"))).trim() === "claude") return true;
-    const [program = "", script = ""] = (await Deno.readTextFile(join(dir, "cmdline"))).split("\0");
+    if ((await fs.stat(dir)).uid !== system.uid()) return false;
+    if ((await fs.readTextFile(join(dir, "comm"))).trim() === "claude") return true;
+    const [program = "", script = ""] = (await fs.readTextFile(join(dir, "cmdline"))).split("\0");
     if (basename(program) === "claude") return true;
     return /^(node|bun|deno)$/.test(basename(program)) &&
       (basename(script) === "claude" || /claude-code\/cli\.m?js$/.test(script));
@@ -39,7 +40,7 @@ async function isClaude(dir: string): Promise<boolean> {
 export async function findClaude(env: Readonly<Record<string, string | undefined>>): Promise<string | undefined> {
   for (const dir of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
     const path = join(dir, "claude");
-    const info = await Deno.stat(path).catch(() => undefined);
+    const info = await fs.stat(path).catch(() => undefined);
     if (info?.isFile && ((info.mode ?? 0o111) & 0o111) !== 0) return path;
   }
 }
@@ -73,9 +74,9 @@ export async function runClaude(commands: readonly string[][], { program, cwd, e
   for (const args of commands) {
     // The last argument of add-json is a definition, which may hold credentials.
     const shown = `claude ${args.slice(0, 5).join(" ")}`;
-    let output: Deno.CommandOutput;
+    let output: CommandOutput;
     try {
-      output = await new Deno.Command(program, {
+      output = await new Command(program, {
         args,
         cwd,
         env: variables,

@@ -1,3 +1,4 @@
+import { system } from "../../platform/start.ts";
 import type { ConfigFile } from "../schema.ts";
 
 /** The programs whose MCP servers can be moved; `file` is a file the user named and nobody else does. */
@@ -78,7 +79,7 @@ export interface Problem {
 
 /** The machine as the readers see it. */
 export interface Machine {
-  readonly os: typeof Deno.build.os;
+  readonly os: typeof system.os;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Without symbolic links, as clients write it. */
   readonly cwd: string;

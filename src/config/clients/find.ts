@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { messageOf } from "../../model/errors.ts";
 import { deepFreeze, isObject } from "../../model/json.ts";
@@ -129,12 +130,12 @@ async function placesOf(path: string, known: readonly Place[]): Promise<Place[]>
 
 async function readBounded(path: string): Promise<string | undefined> {
   try {
-    const info = await Deno.stat(path);
+    const info = await fs.stat(path);
     if (!info.isFile) throw new Error("it is not a file");
     if (info.size > MAX_BYTES) throw new Error("it is larger than 20 MB");
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await Deno.readFile(path));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await fs.readFile(path));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    if (fs.isNotFound(error) || fs.isNotADirectory(error)) return undefined;
     throw error;
   }
 }
@@ -146,7 +147,7 @@ async function expandPath(pattern: string): Promise<string[]> {
   const [before, after] = [pattern.slice(0, pattern.indexOf(star)), pattern.slice(pattern.indexOf(star) + star.length)];
   const found: string[] = [];
   try {
-    for await (const { name, isDirectory } of Deno.readDir(dirname(join(before, "x")))) {
+    for await (const { name, isDirectory } of fs.readDir(dirname(join(before, "x")))) {
       if (isDirectory && matchesPattern(star, name)) found.push(...await expandPath(before + name + after));
     }
   } catch {

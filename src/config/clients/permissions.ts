@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { messageOf } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
 import { matchesPattern } from "../../model/pattern.ts";
@@ -39,12 +40,12 @@ export async function readPermissions(paths: readonly string[], names: ServerNam
   const problems: { path: string; reason: string }[] = [];
   for (const path of paths) {
     try {
-      if ((await Deno.stat(path)).size > MAX_BYTES) throw new Error("it is larger than 1 MB");
-      const settings = parseFile(await Deno.readTextFile(path), "json");
+      if ((await fs.stat(path)).size > MAX_BYTES) throw new Error("it is larger than 1 MB");
+      const settings = parseFile(await fs.readTextFile(path), "json");
       rules.push(...rulesIn(settings, names).map((rule) => ({ path, ...rule })));
       hooks.push(...hooksIn(settings, names).map((hook) => ({ path, ...hook })));
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) problems.push({ path, reason: messageOf(error) });
+      if (!(fs.isNotFound(error))) problems.push({ path, reason: messageOf(error) });
     }
   }
   return { rules, hooks, problems };

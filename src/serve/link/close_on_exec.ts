@@ -1,7 +1,8 @@
+import { dlopen, system } from "../../platform/start.ts";
 /** `ioctl` with this request needs no third argument, which a foreign call could not pass everywhere. */
 const FIOCLEX: Readonly<Record<string, bigint>> = { linux: 0x5451n, darwin: 0x20006601n };
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
-  linux: ["libc.so.6", `libc.musl-${Deno.build.arch}.so.1`],
+  linux: ["libc.so.6", `libc.musl-${system.arch}.so.1`],
   darwin: ["libSystem.B.dylib"],
 };
 
@@ -11,11 +12,11 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
  * engine would keep the socket alive, so that clients wait on it for nobody.
  */
 export function closeOnExec(fd: number): boolean {
-  const request = FIOCLEX[Deno.build.os];
+  const request = FIOCLEX[system.os];
   if (request === undefined) return false;
-  for (const name of LIBRARIES[Deno.build.os]!) {
+  for (const name of LIBRARIES[system.os]!) {
     try {
-      const library = Deno.dlopen(name, { ioctl: { parameters: ["i32", "u64"], result: "i32" } });
+      const library = dlopen(name, { ioctl: { parameters: ["i32", "u64"], result: "i32" } });
       const isDone = library.symbols.ioctl(fd, request) === 0;
       library.close();
       return isDone;

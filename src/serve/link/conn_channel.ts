@@ -1,3 +1,4 @@
+import type { Conn } from "../../platform/start.ts";
 import { coalesce } from "../../model/lines.ts";
 import { createLineReader } from "./line_reader.ts";
 import { type Channel, lineBytes } from "./channel.ts";
@@ -5,7 +6,7 @@ import { type Channel, lineBytes } from "./channel.ts";
 const CHUNK = 64 * 1024;
 
 /** The client's side of a connection to the engine. Deno's own, since loading Node's sockets takes longer than `serve`. */
-export function connChannel(conn: Deno.Conn, maxLineBytes: number): Channel {
+export function connChannel(conn: Conn, maxLineBytes: number): Channel {
   const lines = createLineReader(maxLineBytes);
   let sending: Promise<void> = Promise.resolve();
 

@@ -1,3 +1,4 @@
+import { Command, type CommandStatus, fs, net, system } from "../../platform/start.ts";
 import { VERSION } from "../../platform/version.ts";
 import { harmlessVariables } from "../../config/environment.ts";
 import { type Home, requireOwnHome, requireOwnSocket, socketPath } from "../../config/home.ts";
@@ -61,7 +62,7 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
   const { home, program } = options;
   const deadline = performance.now() + START_TIMEOUT_MS;
   const errors = `${home.logs}/engine.err`;
-  const from = (await Deno.stat(errors).catch(() => undefined))?.size ?? 0;
+  const from = (await fs.stat(errors).catch(() => undefined))?.size ?? 0;
   const judge = createJudge(home);
   let starting = false;
   let ended = 0;
@@ -140,7 +141,7 @@ async function reach(options: ConnectOptions): Promise<EngineConnection | Error 
   requireOwnHome(options.home);
   const path = await findSocket(options);
   requireOwnSocket(path, options.home);
-  const conn = await Deno.connect({ transport: "unix", path }).catch((error) => error as Error);
+  const conn = await net.connect({ transport: "unix", path }).catch((error) => error as Error);
   if (conn instanceof Error) return conn;
   const socket = identityOf(path);
   /** A process that outlived its engine may have inherited the socket, and answers never: lock and path tell. */
@@ -217,13 +218,13 @@ async function notStarted(home: Home, { cause, from }: { cause: unknown; from: n
     home,
     `The engine of ${home.dir}PID did not start: ${words || messageOf(cause)}`,
     isOtherPackages
-      ? `The packages of another version are installed: run \`npx -y deno@${Deno.version.deno} task setup\` in the folder of AgentCards, then try again.`
+      ? `The packages of another version are installed: run \`npx -y deno@${system.runtimeVersion} task setup\` in the folder of AgentCards, then try again.`
       : `See ${home.logs}; is there free space, and may you write to ${home.dir}?`,
   );
 }
 
 async function lastWords(home: Home, from: number): Promise<string> {
-  const bytes = await Deno.readFile(`${home.logs}/engine.err`).catch(() => new Uint8Array());
+  const bytes = await fs.readFile(`${home.logs}/engine.err`).catch(() => new Uint8Array());
   return new TextDecoder().decode(bytes.subarray(from)).trim().split("\n").slice(-3).join("\n");
 }
 
@@ -243,10 +244,10 @@ const ENGINE_ENVIRONMENT = [
 ];
 
 /** Starts an engine that outlives us, our terminal and our process group. */
-async function startEngine(program: readonly string[], { home, env }: ConnectOptions): Promise<Deno.CommandStatus> {
-  await Deno.mkdir(home.logs, { recursive: true, mode: 0o700 });
+async function startEngine(program: readonly string[], { home, env }: ConnectOptions): Promise<CommandStatus> {
+  await fs.mkdir(home.logs, { recursive: true, mode: 0o700 });
   const kept = ENGINE_ENVIRONMENT.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]]]);
-  const child = new Deno.Command(systemProgram("sh"), {
+  const child = new Command(systemProgram("sh"), {
     // The file is made for its owner alone; the engine itself keeps the usual mask, which servers inherit.
     args: [
       "-c",

@@ -1,3 +1,4 @@
+import type { Conn } from "../../platform/start.ts";
 import type net from "node:net";
 import { coalesce } from "../../model/lines.ts";
 import { createLineReader } from "./line_reader.ts";
@@ -8,7 +9,7 @@ const MAX_WAITING = 256 * 1024 * 1024;
 
 /**
  * The engine's side of a connection. The socket is Node's on purpose: a round trip through it takes half the time it
- * takes through `Deno.Conn`, whose reads and writes each cost a turn of the event loop.
+ * takes through `Conn`, whose reads and writes each cost a turn of the event loop.
  */
 export function socketChannel(socket: net.Socket, maxLineBytes: number): Channel {
   const lines = createLineReader(maxLineBytes);

@@ -1,3 +1,4 @@
+import { fs, stdio, system } from "../../platform/start.ts";
 import { coalesce } from "../../model/lines.ts";
 import { createLineReader } from "./line_reader.ts";
 import { type Channel, lineBytes } from "./channel.ts";
@@ -20,10 +21,10 @@ export function stdioChannel(maxLineBytes: number): Channel {
 function writeStdout(bytes: Uint8Array): void {
   for (let sent = 0; sent < bytes.length;) {
     try {
-      sent += Deno.stdout.writeSync(bytes.subarray(sent));
+      sent += stdio.stdout.writeSync(bytes.subarray(sent));
     } catch (error) {
       // The client closed its end: nobody is left to serve.
-      if (!(error instanceof Deno.errors.WouldBlock)) Deno.exit(0);
+      if (!(fs.isWouldBlock(error))) system.exit(0);
       // Full for the moment, which happens where stdin and stdout are one socket.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
@@ -44,7 +45,7 @@ async function readStdin(push: (chunk: Uint8Array) => void): Promise<void> {
   const buffer = new Uint8Array(CHUNK);
   try {
     while (!net) {
-      const size = await Deno.stdin.read(buffer);
+      const size = await stdio.stdin.read(buffer);
       if (size === null) return;
       push(buffer.slice(0, size));
     }
@@ -60,7 +61,7 @@ async function readSocket(net: typeof import("node:net"), push: (chunk: Uint8Arr
     socket = new net.Socket({ fd: 0, readable: true, writable: false });
   } catch {
     // A file or a terminal, not a pipe.
-    for await (const chunk of Deno.stdin.readable) push(chunk);
+    for await (const chunk of stdio.stdin.readable) push(chunk);
     return;
   }
   await new Promise<void>((resolve) => {

@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { canonicalJson, isObject, sha256 } from "../../model/json.ts";
 import { syncTree } from "../../platform/files.ts";
 
@@ -35,14 +36,14 @@ export async function openModelFolder(root: string, name: string, recipe: number
 export async function removeBrokenFiles(root: string, name: string): Promise<void> {
   const manifest = await readManifest(`${root}/${name}/${MANIFEST}`);
   for (const file of manifest ? await brokenFiles(`${root}/${name}`, manifest) : []) {
-    await Deno.remove(`${root}/${name}/${file}`).catch(() => {});
+    await fs.remove(`${root}/${name}/${file}`).catch(() => {});
   }
 }
 
 async function brokenFiles(folder: string, { files }: Manifest): Promise<string[]> {
   const broken: string[] = [];
   for (const [file, bytes] of Object.entries(files)) {
-    const info = await Deno.stat(`${folder}/${file}`).catch(() => undefined);
+    const info = await fs.stat(`${folder}/${file}`).catch(() => undefined);
     if (info?.size !== bytes) broken.push(file);
   }
   return broken;
@@ -59,9 +60,9 @@ export interface SealOptions extends Pick<Manifest, "recipe" | "dtype" | "poolin
 /** Declares a folder finished. */
 export async function sealModelFolder(options: SealOptions): Promise<ModelFolder> {
   const { root, name, at = `${root}/${name}`, recipe, dtype, pooling } = options;
-  const sizes = options.files.map(async (file) => [file, (await Deno.stat(`${at}/${file}`)).size] as const);
+  const sizes = options.files.map(async (file) => [file, (await fs.stat(`${at}/${file}`)).size] as const);
   const manifest: Manifest = { recipe, dtype, pooling, files: Object.fromEntries(await Promise.all(sizes)) };
-  await Deno.writeTextFile(`${at}/${MANIFEST}`, JSON.stringify(manifest, null, 2));
+  await fs.writeTextFile(`${at}/${MANIFEST}`, JSON.stringify(manifest, null, 2));
   await syncTree(at);
   return await describeFolder(root, name, manifest);
 }
@@ -73,7 +74,7 @@ async function describeFolder(root: string, name: string, manifest: Manifest): P
 
 async function readManifest(path: string): Promise<Manifest | undefined> {
   try {
-    const value: unknown = JSON.parse(await Deno.readTextFile(path));
+    const value: unknown = JSON.parse(await fs.readTextFile(path));
     return isManifest(value) ? value : undefined;
   } catch {
     return undefined;

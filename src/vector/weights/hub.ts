@@ -1,3 +1,4 @@
+import { fs, SEEK_START } from "../../platform/start.ts";
 import { createHash } from "node:crypto";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { isObject } from "../../model/json.ts";
@@ -37,7 +38,7 @@ export async function prepareHubModel(options: HubOptions): Promise<ModelFolder>
   if (found) return found;
   await removeBrokenFiles(root, model);
   for (const sub of ["onnx", "1_Pooling"]) {
-    await Deno.mkdir(`${root}/${model}/${sub}`, { recursive: true, mode: 0o700 });
+    await fs.mkdir(`${root}/${model}/${sub}`, { recursive: true, mode: 0o700 });
   }
   const files = await ownFiles(options) ?? await fetchFiles(options);
   const { dtype } = WEIGHTS.find(({ file }) => files.includes(file))!;
@@ -47,7 +48,7 @@ export async function prepareHubModel(options: HubOptions): Promise<ModelFolder>
 
 /** What somebody put there by hand, when it is enough: then nobody is asked. */
 async function ownFiles({ root, model }: HubOptions): Promise<string[] | undefined> {
-  const isThere = (file: string) => Deno.stat(`${root}/${model}/${file}`).then(() => true, () => false);
+  const isThere = (file: string) => fs.stat(`${root}/${model}/${file}`).then(() => true, () => false);
   const weights = await Array.fromAsync(WEIGHTS, async ({ file }) => await isThere(file) ? [file] : []);
   const settings = await Array.fromAsync(SETTINGS, isThere);
   const [first] = weights.flat();
@@ -72,7 +73,7 @@ async function fetchFiles(options: HubOptions): Promise<string[]> {
 }
 
 async function readPooling(path: string): Promise<ModelFolder["pooling"]> {
-  const value: unknown = JSON.parse(await Deno.readTextFile(path));
+  const value: unknown = JSON.parse(await fs.readTextFile(path));
   return isObject(value) && value.pooling_mode_cls_token === true ? "cls" : "mean";
 }
 
@@ -87,7 +88,7 @@ function unusable({ model, hub, root }: HubOptions, why: string, hint?: string):
 /** Sees that a file is there; false when the hub does not have it. */
 async function obtain(file: string, options: HubOptions): Promise<boolean> {
   const path = `${options.root}/${options.model}/${file}`;
-  if (await Deno.stat(path).catch(() => undefined)) return true;
+  if (await fs.stat(path).catch(() => undefined)) return true;
   for (let attempt = 1;; attempt++) {
     try {
       return await download(file, path, options);
@@ -102,8 +103,8 @@ async function obtain(file: string, options: HubOptions): Promise<boolean> {
 async function download(file: string, path: string, options: HubOptions): Promise<boolean> {
   const part = `${path}.part`;
   const mark = `${path}.part.etag`;
-  const have = (await Deno.stat(part).catch(() => undefined))?.size ?? 0;
-  const etag = await Deno.readTextFile(mark).catch(() => "");
+  const have = (await fs.stat(part).catch(() => undefined))?.size ?? 0;
+  const etag = await fs.readTextFile(mark).catch(() => "");
   const stall = stallTimer(options.silenceMs ?? SILENCE_MS);
   try {
     const { response, hash } = await follow(`${options.hub}/${options.model}/resolve/main/${file}`, {
@@ -114,21 +115,21 @@ async function download(file: string, path: string, options: HubOptions): Promis
     if (response.status !== 200 && response.status !== 206) {
       await response.body?.cancel();
       if (response.status === 404) return false;
-      if (response.status === 416) await Deno.remove(part).catch(() => {});
+      if (response.status === 416) await fs.remove(part).catch(() => {});
       if (response.status === 401 || response.status === 403) {
         throw unusable(options, `it is not there for everyone (status ${response.status})`, "Check the model's name.");
       }
       throw new Error(`the hub answered with status ${response.status}`);
     }
     const start = response.status === 206 ? have : 0;
-    await Deno.writeTextFile(mark, response.headers.get("etag") ?? "");
+    await fs.writeTextFile(mark, response.headers.get("etag") ?? "");
     const length = Number(response.headers.get("content-length") ?? NaN);
     const of = Number.isFinite(length) ? start + length : undefined;
     const bytes = await receive(response, { part, start, stall, report: progressOf(file, of, options) });
     if (of !== undefined && bytes !== of) throw new Error(`${file} ended after ${bytes} of ${of} bytes`);
     if (hash) await checkHash(part, hash, file);
-    await Deno.rename(part, path);
-    await Deno.remove(mark).catch(() => {});
+    await fs.rename(part, path);
+    await fs.remove(mark).catch(() => {});
     return true;
   } finally {
     stall.stop();
@@ -143,8 +144,8 @@ interface Receiving {
 }
 
 async function receive(response: Response, { part, start, stall, report }: Receiving): Promise<number> {
-  using file = await Deno.open(part, { write: true, create: true, truncate: start === 0 });
-  await file.seek(start, Deno.SeekMode.Start);
+  using file = await fs.open(part, { write: true, create: true, truncate: start === 0 });
+  await file.seek(start, SEEK_START);
   let bytes = start;
   for await (const chunk of response.body ?? []) {
     stall.reset();
@@ -171,11 +172,11 @@ async function follow(url: string, init: RequestInit): Promise<{ response: Respo
 
 async function checkHash(path: string, expected: string, file: string): Promise<void> {
   const hash = createHash("sha256");
-  const handle = await Deno.open(path);
+  const handle = await fs.open(path);
   // Reading to the end closes it.
   for await (const chunk of handle.readable) hash.update(chunk);
   if (hash.digest("hex") === expected) return;
-  await Deno.remove(path);
+  await fs.remove(path);
   throw new Error(`${file} did not arrive whole`);
 }
 

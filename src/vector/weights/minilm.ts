@@ -1,3 +1,4 @@
+import { fs } from "../../platform/start.ts";
 import { AgentCardsError, messageOf } from "../../model/errors.ts";
 import { renameSynced } from "../../platform/files.ts";
 import { type BertConfig, buildBert } from "./bert.ts";
@@ -26,17 +27,17 @@ export function miniLmPackage(): URL {
 export async function prepareMiniLm(root: string, source = miniLmPackage()): Promise<ModelFolder> {
   const found = await openModelFolder(root, MINILM, RECIPE);
   if (found) return found;
-  await Deno.mkdir(root, { recursive: true, mode: 0o700 });
-  const workshop = await Deno.makeTempDir({ dir: root, prefix: ".converting-" });
+  await fs.mkdir(root, { recursive: true, mode: 0o700 });
+  const workshop = await fs.makeTempDir({ dir: root, prefix: ".converting-" });
   try {
     const files = await convert(source, workshop);
     const made = { root, name: MINILM, recipe: RECIPE, dtype: "q8", pooling: "mean", files } as const;
     const folder = await sealModelFolder({ ...made, at: workshop });
-    await Deno.remove(`${root}/${MINILM}`, { recursive: true }).catch(() => {});
+    await fs.remove(`${root}/${MINILM}`, { recursive: true }).catch(() => {});
     await renameSynced(workshop, `${root}/${MINILM}`);
     return folder;
   } catch (cause) {
-    await Deno.remove(workshop, { recursive: true }).catch(() => {});
+    await fs.remove(workshop, { recursive: true }).catch(() => {});
     // Somebody else, working in the same folder, may have been faster.
     const made = await openModelFolder(root, MINILM, RECIPE);
     if (made) return made;
@@ -49,7 +50,7 @@ export async function prepareMiniLm(root: string, source = miniLmPackage()): Pro
 
 async function convert(source: URL, folder: string): Promise<string[]> {
   const weights = readSafetensors(await verified(source, "model.fp16.safetensors"));
-  const config = await Deno.readTextFile(new URL("config.json", source));
+  const config = await fs.readTextFile(new URL("config.json", source));
   const files: Record<string, string | Uint8Array> = {
     "config.json": config,
     "tokenizer.json": await verified(source, "tokenizer.json"),
@@ -65,16 +66,16 @@ async function convert(source: URL, folder: string): Promise<string[]> {
     }),
     "onnx/model_quantized.onnx": buildBert(weights, JSON.parse(config) as BertConfig, "int8"),
   };
-  await Deno.mkdir(`${folder}/onnx`);
+  await fs.mkdir(`${folder}/onnx`);
   for (const [name, content] of Object.entries(files)) {
-    if (typeof content === "string") await Deno.writeTextFile(`${folder}/${name}`, content);
-    else await Deno.writeFile(`${folder}/${name}`, content);
+    if (typeof content === "string") await fs.writeTextFile(`${folder}/${name}`, content);
+    else await fs.writeFile(`${folder}/${name}`, content);
   }
   return Object.keys(files);
 }
 
 async function verified(source: URL, name: string): Promise<Uint8Array> {
-  const bytes = await Deno.readFile(new URL(name, source));
+  const bytes = await fs.readFile(new URL(name, source));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
   if (digest !== SHA256[name]) throw new TypeError(`${name} is not the file it should be (SHA-256 ${digest})`);
   return bytes;
