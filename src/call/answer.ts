@@ -1,9 +1,16 @@
-import type { CallResult, ToolResult } from "../model/call.ts";
-import { messageOf } from "../model/errors.ts";
-import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
-import { madeVisible } from "../model/invisible.ts";
-import { cut, tokens } from "../model/text.ts";
-import type { Beside } from "../model/tool.ts";
+import {
+  type Beside,
+  type CallResult,
+  canonicalJson,
+  cut,
+  isObject,
+  type Json,
+  type JsonObject,
+  madeVisible,
+  messageOf,
+  tokens,
+  type ToolResult,
+} from "../model/mod.ts";
 
 /** Text the agent can read, as a tool result. */
 export function textResult(text: string, isError = false): ToolResult {

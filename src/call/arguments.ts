@@ -1,15 +1,11 @@
-import { isObject, type JsonObject } from "../model/json.ts";
-import { signature } from "../model/signature.ts";
-import { cut, oneLine } from "../model/text.ts";
-import type { Tool } from "../model/tool.ts";
-import { loadSchemaCheck, type SchemaCheck } from "./schema/check.ts";
+import { cut, isObject, type JsonObject, oneLine, signature, type Tool } from "../model/mod.ts";
+
+import { type CheckedTool, loadSchemaCheck, type SchemaCheck } from "./schema/check.ts";
 import { createSchemaWorker } from "./schema/worker_port.ts";
 import { valueWeight, weightOf } from "./schema/weight.ts";
 
 /** What is wrong with the arguments for a tool by its own schema; nothing where the schema itself is beyond us. */
 export type ArgumentCheck = (tool: CheckedTool, args: JsonObject) => Promise<string[]>;
-
-export type CheckedTool = Pick<Tool, "hash" | "inputSchema">;
 
 /** A schema of so many parts is compiled within some 3 ms, one of a hundred times as many takes seconds. */
 const SMALL_SCHEMA = 40;

@@ -1,6 +1,7 @@
-import type { Database } from "../db/database.ts";
-import { messageOf } from "../model/errors.ts";
-import { log } from "../telemetry/log.ts";
+import type { Database } from "../db/mod.ts";
+import { messageOf } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import type { CallRecord } from "./observer.ts";
 
 /** Files calls in the database, a batch at a time, off everyone's way. */

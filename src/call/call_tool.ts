@@ -1,10 +1,20 @@
-import type { Address, Call, Caller, CallResult, Origin, ToolResult } from "../model/call.ts";
-import { isFailure } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type JsonObject } from "../model/json.ts";
-import { readBySchema } from "../model/meaning.ts";
-import { oneLine } from "../model/text.ts";
-import { type Tool, toolId } from "../model/tool.ts";
+import {
+  type Address,
+  AgentCardsError,
+  type Call,
+  type Caller,
+  type CallResult,
+  isFailure,
+  isObject,
+  type JsonObject,
+  oneLine,
+  type Origin,
+  readBySchema,
+  type Tool,
+  toolId,
+  type ToolResult,
+} from "../model/mod.ts";
+
 import { isReadable, shapeAnswer, textResult, unstored } from "./answer.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { canPut, humanNeeded, PAGE } from "./human/asking.ts";

@@ -1,5 +1,5 @@
-import { identifier } from "../model/declaration.ts";
-import { cut } from "../model/text.ts";
+import { cut, identifier } from "../model/mod.ts";
+
 import type { Session } from "./session.ts";
 
 /** Variables that code has anyway. */

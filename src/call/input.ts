@@ -1,7 +1,5 @@
+import { AgentCardsError, nearest, parseMeaning } from "../model/mod.ts";
 import type { z } from "../../deps.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { parseMeaning } from "../model/coerce.ts";
-import { nearest } from "../model/text.ts";
 
 const SHOWN_PROBLEMS = 10;
 

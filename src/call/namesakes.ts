@@ -1,6 +1,5 @@
-import type { Tool } from "../model/tool.ts";
-import { splitWords } from "../model/words.ts";
-import type { Hit } from "../vector/search_port.ts";
+import { splitWords, type Tool } from "../model/mod.ts";
+import type { Hit } from "../vector/mod.ts";
 
 const SHOWN = 3;
 const keys = new WeakMap<Tool, string>();

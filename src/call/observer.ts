@@ -1,4 +1,4 @@
-import type { Call, CallResult, Origin } from "../model/call.ts";
+import type { Call, CallResult, Origin } from "../model/mod.ts";
 
 /** One call, as it is filed. */
 export interface CallRecord {

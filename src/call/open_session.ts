@@ -1,26 +1,48 @@
-import { type ResolvedServer, resolveServer, variablesNamedIn } from "../config/expand.ts";
-import { loadConfig } from "../config/load.ts";
-import { type PlacedServer, placeServer } from "../config/place.ts";
-import { type Config, requireServer, type ServerConfig } from "../config/schema.ts";
-import { type Secret, secretsIn } from "../config/secret_values.ts";
-import { readSecrets } from "../config/secrets.ts";
-import { connectHttp } from "../mcp/connect_http.ts";
-import { connectStdio } from "../mcp/connect_stdio.ts";
-import { readLists } from "../mcp/discover.ts";
-import { missingProgram } from "../mcp/program.ts";
-import { createServer, type Server, type ServerOptions } from "../mcp/server.ts";
-import { createTraffic, type Traffic } from "../mcp/traffic.ts";
-import type { Upstream, UpstreamHandlers, WhileAsked } from "../mcp/upstream.ts";
-import type { Call } from "../model/call.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { canonicalJson } from "../model/json.ts";
-import type { ServerRequest } from "../model/question.ts";
-import { cut } from "../model/text.ts";
-import { type Catalogue, type Effect, OWN_SERVER, type Tool } from "../model/tool.ts";
-import { VERSION } from "../platform/version.ts";
-import { effectOf } from "../policy/effects.ts";
-import { log } from "../telemetry/log.ts";
-import { changedLists, changedTools } from "./catalogue.ts";
+import {
+  type Config,
+  loadConfig,
+  type PlacedServer,
+  placeServer,
+  readSecrets,
+  requireServer,
+  type ResolvedServer,
+  resolveServer,
+  type Secret,
+  secretsIn,
+  type ServerConfig,
+  variablesNamedIn,
+} from "../config/mod.ts";
+import {
+  connectHttp,
+  connectStdio,
+  createServer,
+  createTraffic,
+  missingProgram,
+  readLists,
+  type Server,
+  type ServerOptions,
+  type Traffic,
+  type Upstream,
+  type UpstreamHandlers,
+  type WhileAsked,
+} from "../mcp/mod.ts";
+import {
+  AgentCardsError,
+  type Call,
+  canonicalJson,
+  type Catalogue,
+  cut,
+  type Effect,
+  messageOf,
+  OWN_SERVER,
+  type ServerRequest,
+  type Tool,
+} from "../model/mod.ts";
+import { VERSION } from "../platform/mod.ts";
+import { effectOf } from "../policy/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
+import { changedLists, changedTools } from "./catalogue/catalogue.ts";
 import { askCall, offered } from "./human/asking.ts";
 import { presentable } from "./human/question_form.ts";
 import { NO_OBSERVER } from "./observer.ts";

@@ -1,7 +1,6 @@
+import { AgentCardsError, type Call, isObject, type Json, type ToolResult } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-import type { Call, ToolResult } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
+
 import { HELP_TOPICS, helpPage } from "./help.ts";
 import { parseInput } from "./input.ts";
 import type { ReadPart } from "./results.ts";

@@ -1,18 +1,25 @@
-import type { RunOptions } from "../dag/event.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import { plan, requireFewTasks } from "../dag/plan.ts";
-import type { Plan, Task } from "../dag/task.ts";
-import { AgentCardsError, inOneLine } from "../model/errors.ts";
-import { meant } from "../model/coerce.ts";
-import { readBySchema } from "../model/meaning.ts";
-import { isObject, type JsonObject } from "../model/json.ts";
-import { nearest, oneLine } from "../model/text.ts";
-import { createBreather } from "../model/keyed_mutex.ts";
-import { type Effect, OWN_SERVER, splitToolId, type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { effectOf } from "../policy/effects.ts";
-import { forbiddenOwnTool, judge } from "../policy/rules.ts";
+import { kindOf, type Plan, plan, requireFewTasks, type RunOptions, type Task } from "../dag/mod.ts";
+import {
+  AgentCardsError,
+  createBreather,
+  type Effect,
+  inOneLine,
+  isObject,
+  type JsonObject,
+  meant,
+  nearest,
+  oneLine,
+  OWN_SERVER,
+  readBySchema,
+  splitToolId,
+  type Tool,
+  toolId,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import { denied, effectOf, forbiddenOwnTool, judge } from "../policy/mod.ts";
+
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
-import { denied } from "../policy/denied.ts";
+
 import { resolveTool } from "./resolve.ts";
 import type { Session } from "./session.ts";
 

@@ -1,7 +1,15 @@
-import type { Address } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { cut, nearest, oneLine } from "../model/text.ts";
-import { OWN_SERVER, splitToolId, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
+import {
+  type Address,
+  AgentCardsError,
+  cut,
+  nearest,
+  oneLine,
+  OWN_SERVER,
+  splitToolId,
+  type Tool,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+
 import type { Session } from "./session.ts";
 
 /** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */

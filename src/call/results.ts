@@ -1,11 +1,9 @@
+import type { Limits } from "../config/mod.ts";
+import type { Database } from "../db/mod.ts";
+import { AgentCardsError, cut, follow, within } from "../model/mod.ts";
+import { replaceFile } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
-import type { Limits } from "../config/schema.ts";
-import type { Database } from "../db/database.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { follow } from "../model/json.ts";
-import { cut } from "../model/text.ts";
-import { within } from "../model/time.ts";
-import { replaceFile } from "../platform/files.ts";
+
 import { shape } from "./answer.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */

@@ -1,11 +1,17 @@
-import { requireServer } from "../config/schema.ts";
-import { messageOf } from "../model/errors.ts";
-import { cut, oneLine } from "../model/text.ts";
-import { within } from "../model/time.ts";
-import { type Catalogue, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
-import { judge } from "../policy/rules.ts";
-import { splitWords } from "../model/words.ts";
-import type { Hit, Ranking } from "../vector/search_port.ts";
+import { requireServer } from "../config/mod.ts";
+import {
+  type Catalogue,
+  cut,
+  messageOf,
+  oneLine,
+  splitWords,
+  type Tool,
+  within,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import { judge } from "../policy/mod.ts";
+import type { Hit, Ranking } from "../vector/mod.ts";
+
 import { withoutVariableNote } from "./code_names.ts";
 import { namesakesOf, usedFirst } from "./namesakes.ts";
 import type { Session } from "./session.ts";

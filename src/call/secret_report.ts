@@ -1,5 +1,5 @@
-import type { Secret } from "../config/secret_values.ts";
-import { isSecret } from "../telemetry/redact.ts";
+import type { Secret } from "../config/mod.ts";
+import { isSecret } from "../telemetry/mod.ts";
 
 /** A secret by its name, never by its value. */
 export interface SecretName {

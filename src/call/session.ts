@@ -1,16 +1,10 @@
-import type { LoadedConfig } from "../config/load.ts";
-import type { Home } from "../config/home.ts";
-import type { Config, ServerConfig } from "../config/schema.ts";
-import type { Secret } from "../config/secret_values.ts";
-import type { Reaper } from "../mcp/reaper.ts";
-import type { Server } from "../mcp/server.ts";
-import type { ServerEvent } from "../mcp/upstream.ts";
-import type { Address, Call, CallResult } from "../model/call.ts";
-import type { Capabilities } from "../model/question.ts";
-import type { Catalogue, Effect, Tool } from "../model/tool.ts";
-import type { Redactor } from "../telemetry/redact.ts";
-import type { ToolSearch } from "../vector/search_port.ts";
-import type { CatalogueStore } from "./catalogue.ts";
+import type { Config, Home, LoadedConfig, Secret, ServerConfig } from "../config/mod.ts";
+import type { Reaper, Server, ServerEvent } from "../mcp/mod.ts";
+import type { Address, Call, CallResult, Capabilities, Catalogue, Effect, Tool } from "../model/mod.ts";
+import type { Redactor } from "../telemetry/mod.ts";
+import type { ToolSearch } from "../vector/mod.ts";
+
+import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import type { OpenApprovals } from "./human/open_approvals.ts";
 import type { HowToHide, LargeFrames } from "./large/port.ts";
 import type { CallRecord, Observer } from "./observer.ts";

@@ -1,6 +1,6 @@
-import type { CallResult, Origin } from "../model/call.ts";
-import { debug } from "../telemetry/log.ts";
-import { shapeOf } from "../telemetry/redact.ts";
+import type { CallResult, Origin } from "../model/mod.ts";
+import { debug, shapeOf } from "../telemetry/mod.ts";
+
 import type { CallRecord, EndedCall, Observer } from "./observer.ts";
 import type { Session } from "./session.ts";
 

@@ -1,6 +1,6 @@
-import { AgentCardsError } from "../model/errors.ts";
-import { cut } from "../model/text.ts";
-import { judge } from "../policy/rules.ts";
+import { AgentCardsError, cut } from "../model/mod.ts";
+import { judge } from "../policy/mod.ts";
+
 import type { Session } from "./session.ts";
 
 const READ_RESULT = "agentcards:read_result";

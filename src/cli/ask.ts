@@ -1,8 +1,8 @@
+import { locateHome } from "../config/mod.ts";
+import { askEngine, type ControlRequest } from "../control/mod.ts";
+import { AgentCardsError } from "../model/mod.ts";
+import { ownProgram } from "../platform/mod.ts";
 import { system } from "../platform/start.ts";
-import { locateHome } from "../config/home.ts";
-import { askEngine, type ControlRequest } from "../control/client.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { ownProgram } from "../platform/own_program.ts";
 
 /** A question to the engine, asked from this folder where no other is named. */
 export interface Question extends ControlRequest {

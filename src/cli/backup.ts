@@ -1,17 +1,20 @@
+import { type Home, loadConfig, locateHome } from "../config/mod.ts";
+import { markRestored, type Task } from "../dag/mod.ts";
+import {
+  type Database,
+  keptBackups,
+  lockFolder,
+  packBackup,
+  requireBackup,
+  restoreDatabase,
+  takeLock,
+  takePlace,
+} from "../db/mod.ts";
+import { AgentCardsError, type Tool, toolId } from "../model/mod.ts";
+import { effectOf } from "../policy/mod.ts";
 import { fs } from "../platform/start.ts";
 import { isAbsolute, resolve } from "node:path";
-import { loadConfig } from "../config/load.ts";
-import { type Home, locateHome } from "../config/home.ts";
-import { markRestored } from "../dag/restored.ts";
-import type { Task } from "../dag/task.ts";
-import { keptBackups, packBackup, requireBackup } from "../db/backup.ts";
-import type { Database } from "../db/database.ts";
-import { lockFolder, takeLock } from "../db/lock.ts";
-import { takePlace } from "../db/marker.ts";
-import { restoreDatabase } from "../db/restore.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { type Tool, toolId } from "../model/tool.ts";
-import { effectOf } from "../policy/effects.ts";
+
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
 import { bytes, type Terminal } from "./screen/terminal.ts";

@@ -1,7 +1,6 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { RunStatus } from "../dag/event.ts";
-import { isObject } from "../model/json.ts";
-import { sanitise } from "../model/text.ts";
+import type { RunStatus } from "../dag/mod.ts";
+import { AgentCardsError, isObject, messageOf, sanitise } from "../model/mod.ts";
+
 import { ask } from "./ask.ts";
 import { questionTaker } from "./prompts/question.ts";
 import { exitCodeOf } from "./runs/answer.ts";

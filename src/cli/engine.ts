@@ -1,7 +1,8 @@
+import { type Home, locateHome } from "../config/mod.ts";
+import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/mod.ts";
+import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs, type Signal, system } from "../platform/start.ts";
-import { type Home, locateHome } from "../config/home.ts";
-import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/lock.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+
 import { ask } from "./ask.ts";
 import type { Terminal } from "./screen/terminal.ts";
 

@@ -1,5 +1,6 @@
-import type { GraphReport } from "../control/learning_methods.ts";
-import { oneLine } from "../model/text.ts";
+import type { GraphReport } from "../control/mod.ts";
+import { oneLine } from "../model/mod.ts";
+
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";

@@ -1,4 +1,4 @@
-import { spelledOut } from "../model/text.ts";
+import { spelledOut } from "../model/mod.ts";
 
 /** A value as one line of JSON in which nothing is hidden: what a terminal would not show is written as an escape. */
 export function jsonLine(value: unknown): string {

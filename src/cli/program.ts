@@ -1,7 +1,8 @@
+import { AgentCardsError, describe } from "../model/mod.ts";
+import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { VERSION } from "../platform/version.ts";
-import { AgentCardsError, describe } from "../model/errors.ts";
-import { thisTerminal } from "./screen/terminal.ts";
+
+import { type Terminal, thisTerminal } from "./screen/terminal.ts";
 
 /** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */
 const WRONG_USAGE = 2;
@@ -39,6 +40,12 @@ function load<Module>(path: string): Promise<Module> {
   return import(path);
 }
 
+/** The terminal that commands print to, and the function that takes their exit code. */
+interface Surroundings {
+  readonly terminal: Terminal;
+  done(code: number): void;
+}
+
 function createProgram(done: (code: number) => void): Command {
   const terminal = thisTerminal();
   const program = new Command("agentcards")
@@ -48,7 +55,11 @@ function createProgram(done: (code: number) => void): Command {
     // Otherwise `runs` would take the options of its own subcommands.
     .enablePositionalOptions()
     .exitOverride();
+  for (const add of GROUPS) add(program as unknown as Command, { terminal, done });
+  return program as unknown as Command;
+}
 
+function addSetup(program: Command, { terminal, done }: Surroundings): void {
   program.command("init")
     .description("bring the MCP servers of your clients over")
     .option("--dry-run", "show what would be done, change nothing")
@@ -83,14 +94,16 @@ function createProgram(done: (code: number) => void): Command {
     });
 
   program.command("status")
-    .description("tell how everything is")
+    .description("show engine, database and server status")
     .option("--verbose", "with every tool that was left out or mended")
     .option("--json", "print one JSON object")
     .action(async (options) => {
       const { status } = await load<typeof import("./status.ts")>("./status.ts");
       done(await status(options, terminal));
     });
+}
 
+function addTools(program: Command, { terminal, done }: Surroundings): void {
   program.command("search").argument("<query...>", "what you want to do")
     .description("find tools")
     .option("--limit <count>", "how many", positive, 10)
@@ -133,7 +146,9 @@ function createProgram(done: (code: number) => void): Command {
       const { call } = await load<typeof import("./call.ts")>("./call.ts");
       done(await call(tool, json, { ...options, terminal }));
     });
+}
 
+function addRuns(program: Command, { terminal, done }: Surroundings): void {
   program.command("run").argument("<file>", "YAML or JSON: {name?, tasks, options?}, or just a list of tasks")
     .description("run a workflow from a file")
     .option("--json", "print the answer as one JSON object")
@@ -199,7 +214,9 @@ function createProgram(done: (code: number) => void): Command {
         done(await resolveRun(id, command, { json, terminal }));
       });
   }
+}
 
+function addWorkflows(program: Command, { terminal, done }: Surroundings): void {
   const workflow = program.command("workflow").description("workflows that are saved under a name");
   workflow.command("save").argument("<run>", RUN_ID).argument("<name>", "agents call it as workflow:NAME")
     .description("save a workflow that succeeded")
@@ -215,14 +232,16 @@ function createProgram(done: (code: number) => void): Command {
       const { listWorkflows } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
       done(await listWorkflows(options, terminal));
     });
-  workflow.command("remove").argument("<name>").description("forget one")
+  workflow.command("remove").argument("<name>").description("delete a saved workflow")
     .action(async (name) => {
       const { removeWorkflow } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
       done(await removeWorkflow(name, terminal));
     });
+}
 
+function addApprovals(program: Command, { terminal, done }: Surroundings): void {
   program.command("approvals")
-    .description("list the calls that wait for your word")
+    .description("list calls awaiting approval")
     .option("--json", "print one JSON list")
     .action(async (options) => {
       const { approvals } = await load<typeof import("./prompts/approvals.ts")>("./prompts/approvals.ts");
@@ -237,7 +256,9 @@ function createProgram(done: (code: number) => void): Command {
         done(await decideCall(action, id, terminal));
       });
   }
+}
 
+function addHome(program: Command, { terminal, done }: Surroundings): void {
   program.command("trust")
     .description("trust this folder and its project's .agentcards/config.yaml, after reading it")
     .option("--yes", "do not ask")
@@ -255,7 +276,7 @@ function createProgram(done: (code: number) => void): Command {
     });
 
   program.command("restore").argument("[file]")
-    .description("bring a backup back")
+    .description("restore a backup")
     .option("--latest", "the newest of those that are made by themselves")
     .action(async (file, { latest = false }) => {
       const { restore } = await load<typeof import("./backup.ts")>("./backup.ts");
@@ -275,7 +296,9 @@ function createProgram(done: (code: number) => void): Command {
       const { acceptSandbox } = await load<typeof import("./sandbox.ts")>("./sandbox.ts");
       done(await acceptSandbox(terminal));
     });
+}
 
+function addEngine(program: Command, { terminal, done }: Surroundings): void {
   const engine = program.command("engine").description("the process behind every serve");
   engine.command("stop").description("stop it; the next command starts a new one")
     .option("--force", "kill it at once")
@@ -294,9 +317,10 @@ function createProgram(done: (code: number) => void): Command {
       const { pack } = await load<typeof import("./backup.ts")>("./backup.ts");
       done(await pack(copy, file));
     });
-
-  return program as unknown as Command;
 }
+
+/** The commands, in the order in which help lists them. */
+const GROUPS = [addSetup, addTools, addRuns, addWorkflows, addApprovals, addHome, addEngine];
 
 function positive(text: string): number {
   const value = Number(text);

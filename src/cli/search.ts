@@ -1,5 +1,6 @@
-import { oneLine } from "../model/text.ts";
-import type { Found } from "../call/search.ts";
+import type { Found } from "../call/mod.ts";
+import { oneLine } from "../model/mod.ts";
+
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";

@@ -1,10 +1,7 @@
+import { locateHome } from "../config/start.ts";
+import { ownProgram } from "../platform/start.ts";
+import { connectEngine, MAX_CLIENT_FRAME, pipe, stdioChannel } from "../serve/start.ts";
 import { system } from "../platform/start.ts";
-import { locateHome } from "../config/home.ts";
-import { stdioChannel } from "../serve/link/stdio_channel.ts";
-import { connectEngine } from "../serve/link/engine_client.ts";
-import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
-import { pipe } from "../serve/link/pipe.ts";
-import { ownProgram } from "../platform/own_program.ts";
 
 /** `agentcards serve`: the MCP server on stdin and stdout, a thin pipe to the engine. */
 export async function serve(): Promise<number> {

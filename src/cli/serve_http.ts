@@ -1,16 +1,18 @@
+import { ensureHome, type Home, locateHome } from "../config/mod.ts";
+import type { Gateway } from "../control/mod.ts";
+import { takeLock } from "../db/mod.ts";
+import { homeInUse } from "../engine/mod.ts";
+import { ownProgram, replaceFile } from "../platform/mod.ts";
+import {
+  channelPair,
+  type ConnectEngine,
+  connectEngine,
+  MAX_CLIENT_FRAME,
+  serveClient,
+  serveHttp,
+} from "../serve/mod.ts";
 import { fs, system } from "../platform/start.ts";
-import { ensureHome, type Home, locateHome } from "../config/home.ts";
-import { takeLock } from "../db/lock.ts";
-import { channelPair } from "../serve/link/channel_pair.ts";
-import { homeInUse } from "../engine/open_gateway.ts";
-import { connectEngine } from "../serve/link/engine_client.ts";
-import { serveClient } from "../serve/client_connection.ts";
-import type { Gateway } from "../control/gateway.ts";
-import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
-import { serveHttp } from "../serve/http/server.ts";
-import type { ConnectEngine } from "../serve/http/wire.ts";
-import { replaceFile } from "../platform/files.ts";
-import { ownProgram } from "../platform/own_program.ts";
+
 import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./screen/terminal.ts";
 import { jsonLine } from "./json_out.ts";

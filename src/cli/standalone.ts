@@ -1,15 +1,10 @@
+import { ensureHome, type Home, locateHome } from "../config/mod.ts";
+import type { Gateway } from "../control/mod.ts";
+import { takeLock } from "../db/mod.ts";
+import { abandonHome, createGateway, homeInUse, watchPossession } from "../engine/mod.ts";
+import { MAX_CLIENT_FRAME, serveClient, stdioChannel } from "../serve/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { system } from "../platform/start.ts";
-import { ensureHome, type Home, locateHome } from "../config/home.ts";
-import { takeLock } from "../db/lock.ts";
-import { stdioChannel } from "../serve/link/stdio_channel.ts";
-import { serveClient } from "../serve/client_connection.ts";
-import { homeInUse } from "../engine/open_gateway.ts";
-import type { Gateway } from "../control/gateway.ts";
-import { createGateway } from "../engine/gateway.ts";
-import { MAX_CLIENT_FRAME } from "../serve/link/handshake.ts";
-import { abandonHome } from "../engine/leaving.ts";
-import { watchPossession } from "../engine/possession.ts";
-import { log } from "../telemetry/log.ts";
 
 /** `agentcards serve --standalone`: the engine in this process, for containers, CI and Windows. */
 export async function serveStandalone(): Promise<number> {

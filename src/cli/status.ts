@@ -1,7 +1,7 @@
-import { locateHome } from "../config/home.ts";
-import { readableByOthers } from "../config/secrets.ts";
-import type { EngineReport, SearchReport, ServerReport } from "../control/methods.ts";
-import { oneLine } from "../model/text.ts";
+import { locateHome, readableByOthers } from "../config/mod.ts";
+import type { EngineReport, SearchReport, ServerReport } from "../control/mod.ts";
+import { oneLine } from "../model/mod.ts";
+
 import { ago } from "./screen/relative_time.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";

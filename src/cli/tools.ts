@@ -1,5 +1,5 @@
-import { oneLine } from "../model/text.ts";
-import type { Tool } from "../model/tool.ts";
+import { oneLine, type Tool } from "../model/mod.ts";
+
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";

@@ -1,19 +1,22 @@
-import { system } from "../platform/start.ts";
-import { type Home, locateHome } from "../config/home.ts";
-import { startFolder } from "../config/place.ts";
-import { parseConfig, readConfigFile } from "../config/read.ts";
-import type { ConfigFile } from "../config/schema.ts";
-import { unusable } from "../config/tighten.ts";
 import {
+  type ConfigFile,
   findProject,
   forgetTrust,
+  type Home,
+  locateHome,
+  parseConfig,
   type ProjectFile,
   projectPlaces,
+  readConfigFile,
   sessionFolder,
+  startFolder,
   trustFolder,
   trustProject,
-} from "../config/trust.ts";
-import { AgentCardsError } from "../model/errors.ts";
+  unusable,
+} from "../config/mod.ts";
+import { AgentCardsError } from "../model/mod.ts";
+import { system } from "../platform/start.ts";
+
 import { confirm } from "./prompts/confirm.ts";
 import type { Terminal } from "./screen/terminal.ts";
 

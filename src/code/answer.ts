@@ -1,15 +1,9 @@
-import type { CageOutcome } from "../sandbox/cage.ts";
-import type { TypeProblem } from "../sandbox/typecheck.ts";
-import { messageOf } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
-import { signature } from "../model/signature.ts";
-import { cut, tokens } from "../model/text.ts";
-import type { Tool } from "../model/tool.ts";
-import { howToRead, shape } from "../call/answer.ts";
+import { howToRead, newHandle, type Session, shape } from "../call/mod.ts";
+import { cut, type Json, messageOf, signature, tokens, type Tool } from "../model/mod.ts";
+import type { CageOutcome, TypeProblem } from "../sandbox/mod.ts";
+
 import { explained, NOTHING_RETURNED } from "./hints.ts";
 import { type Returned, returned } from "./state.ts";
-import { newHandle } from "../call/results.ts";
-import type { Session } from "../call/session.ts";
 
 const PREVIEW_CHARACTERS = 1_200;
 const SHOWN_LOGS = 50;

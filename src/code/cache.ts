@@ -1,7 +1,6 @@
-import type { CageOutcome } from "../sandbox/cage.ts";
-import { type Json, sha256 } from "../model/json.ts";
-import type { Session } from "../call/session.ts";
-import { toolsInMemory } from "../call/search.ts";
+import { type Session, toolsInMemory } from "../call/mod.ts";
+import { type Json, sha256 } from "../model/mod.ts";
+import type { CageOutcome } from "../sandbox/mod.ts";
 
 /** What code gave that called no tool: the same code with the same context gives it again. */
 export interface CodeCache {

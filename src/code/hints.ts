@@ -1,12 +1,9 @@
-import { messageOf } from "../model/errors.ts";
-import { nearest } from "../model/text.ts";
-import { within } from "../model/time.ts";
-import type { CageOutcome } from "../sandbox/cage.ts";
-import type { TypeChecker, TypeProblem } from "../sandbox/typecheck.ts";
-import { log } from "../telemetry/log.ts";
-import { serverVariables, withoutVariableNote } from "../call/code_names.ts";
+import { serverVariables, type Session, withoutVariableNote } from "../call/mod.ts";
+import { messageOf, nearest, within } from "../model/mod.ts";
+import type { CageOutcome, TypeChecker, TypeProblem } from "../sandbox/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import { typesFor } from "./tool_types.ts";
-import type { Session } from "../call/session.ts";
 
 type CodeError = Extract<CageOutcome["result"], { ok: false }>["error"];
 

@@ -1,27 +1,39 @@
-import { codeValueOf, valueOf } from "../call/answer.ts";
-import { toolCall } from "../call/call_tool.ts";
-import { serverVariables } from "../call/code_names.ts";
-import { resolveTool } from "../call/resolve.ts";
-import { stepsOf } from "../call/results.ts";
-import type { Session } from "../call/session.ts";
-import { requireReadable } from "../call/stored_access.ts";
 import {
+  codeValueOf,
+  requireReadable,
+  resolveTool,
+  serverVariables,
+  type Session,
+  stepsOf,
+  toolCall,
+  valueOf,
+} from "../call/mod.ts";
+import {
+  AgentCardsError,
   type Caller,
   type CallResult,
   type Client,
   type Human,
   isFailure,
+  isObject,
+  type Json,
+  type JsonObject,
   type LargeResult,
+  oneLine,
+  progressText,
+  toAgentCardsError,
+  toolId,
   type ToolResult,
-} from "../model/call.ts";
-import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
-import { isObject, type Json, type JsonObject } from "../model/json.ts";
-import { progressText } from "../model/progress.ts";
-import { oneLine } from "../model/text.ts";
-import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { type CageCall, type CageOutcome, type CageTools, JsonText } from "../sandbox/cage.ts";
-import type { CageLimits } from "../sandbox/limits.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import {
+  type CageCall,
+  type CageLimits,
+  type CageOutcome,
+  type CageTools,
+  JsonText,
+  type Sandbox,
+} from "../sandbox/mod.ts";
 
 /** Code with what it gets to see. */
 export interface CodeRequest {

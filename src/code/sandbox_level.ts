@@ -1,10 +1,8 @@
+import { AgentCardsError, isObject, messageOf } from "../model/mod.ts";
+import { readChecked, writeChecked } from "../platform/mod.ts";
+import { type Available, availableLevel, type Level } from "../sandbox/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { fs } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { readChecked, writeChecked } from "../platform/files.ts";
-import type { Level } from "../sandbox/command.ts";
-import { type Available, availableLevel } from "../sandbox/level.ts";
-import { log } from "../telemetry/log.ts";
 
 /** How strong the sandbox of this home is. */
 export interface SandboxReport {

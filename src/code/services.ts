@@ -1,7 +1,7 @@
+import type { Reaper } from "../mcp/mod.ts";
+import type { Sandbox, TypeChecker } from "../sandbox/mod.ts";
 import { fs } from "../platform/start.ts";
-import type { Reaper } from "../mcp/reaper.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import type { TypeChecker } from "../sandbox/typecheck.ts";
+
 import { type CodeCache, createCodeCache } from "./cache.ts";
 import { createSandboxLevel, type SandboxLevel } from "./sandbox_level.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../model/json.ts";
+import { isObject, type Json, type JsonObject } from "../model/mod.ts";
 
 /** What code gave: its result, and what it leaves for the code that comes after it. */
 export interface Returned {

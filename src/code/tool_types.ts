@@ -1,12 +1,6 @@
-import { declarations, declaredMethod, identifier, toolsDeclaration } from "../model/declaration.ts";
-import type { Tool } from "../model/tool.ts";
-import { createBreather } from "../model/keyed_mutex.ts";
-import { MAX_DECLARATIONS } from "../sandbox/limits.ts";
-import type { TypeCheckRequest } from "../sandbox/typecheck.ts";
-import { serverVariables } from "../call/code_names.ts";
-import { resolveTool } from "../call/resolve.ts";
-import { findTools, knownTools } from "../call/search.ts";
-import type { Session } from "../call/session.ts";
+import { findTools, knownTools, resolveTool, serverVariables, type Session } from "../call/mod.ts";
+import { createBreather, declarations, declaredMethod, identifier, type Tool, toolsDeclaration } from "../model/mod.ts";
+import { MAX_DECLARATIONS, type TypeCheckRequest } from "../sandbox/mod.ts";
 
 /** How many tools an intent brings. */
 const PICKED = 8;

@@ -1,6 +1,6 @@
+import { isObject } from "../model/mod.ts";
 import { fs, system } from "../platform/start.ts";
 import { join } from "node:path";
-import { isObject } from "../model/json.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
-import { deepFreeze } from "../model/json.ts";
+import { AgentCardsError, deepFreeze } from "../model/mod.ts";
+
 import type { ServerConfig } from "./schema.ts";
 import { namedArguments, type NamedValue, NO_SECRET_RULES, type Secret, secretsIn } from "./secret_values.ts";
 

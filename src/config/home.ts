@@ -1,6 +1,5 @@
+import { AgentCardsError, messageOf, sha256 } from "../model/start.ts";
 import { type FileInfo, fs, system } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { sha256 } from "../model/json.ts";
 
 /** Where everything of one user lives. */
 export interface Home {

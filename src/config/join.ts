@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError } from "../model/mod.ts";
+
 import { twinsOf } from "./program.ts";
 import { type AllowList, type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
 import type { Tightening } from "./tighten.ts";

@@ -1,4 +1,5 @@
-import { deepFreeze } from "../model/json.ts";
+import { deepFreeze } from "../model/mod.ts";
+
 import type { Home } from "./home.ts";
 import { joinConfig } from "./join.ts";
 import { startFolder } from "./place.ts";

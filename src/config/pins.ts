@@ -1,6 +1,6 @@
+import { AgentCardsError, isObject, messageOf, sha256 } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject, sha256 } from "../model/json.ts";
+
 import type { Home } from "./home.ts";
 import { replaceFile } from "./write.ts";
 

@@ -1,8 +1,8 @@
+import { AgentCardsError, messageOf, nearest } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
 import { type Document, isMap, LineCounter, parseDocument } from "yaml";
 import { z } from "../../deps.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { nearest } from "../model/text.ts";
+
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
 /** No configuration is larger. */

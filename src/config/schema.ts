@@ -1,7 +1,6 @@
+import { AgentCardsError, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { nearest } from "../model/text.ts";
-import { SERVER_NAME } from "../model/tool.ts";
+
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";

@@ -1,4 +1,5 @@
-import { isObject } from "../model/json.ts";
+import { isObject } from "../model/mod.ts";
+
 import { holdsWord } from "./words.ts";
 
 /** A configured value that is taken out of everything that is shown or stored. */

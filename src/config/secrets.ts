@@ -1,6 +1,6 @@
+import { AgentCardsError, messageOf } from "../model/mod.ts";
+import { replaceFile } from "../platform/mod.ts";
 import { fs, system } from "../platform/start.ts";
-import { replaceFile } from "../platform/files.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** The variables of `secrets.env`: `NAME=value` lines, values optionally quoted, `#` comments. */
 export async function readSecrets(path: string): Promise<Record<string, string>> {

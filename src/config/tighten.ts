@@ -1,7 +1,6 @@
+import { AgentCardsError, isObject, messageOf, sha256, within } from "../model/mod.ts";
 import { parseDocument } from "yaml";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject, sha256 } from "../model/json.ts";
-import { within } from "../model/time.ts";
+
 import { isPattern } from "./schema.ts";
 
 /** The part of a file that holds without trust: it forbids and asks more, and starts nothing. */

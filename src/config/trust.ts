@@ -1,7 +1,7 @@
+import { AgentCardsError, messageOf, sha256 } from "../model/mod.ts";
 import { fs, system } from "../platform/start.ts";
 import { dirname, join } from "node:path";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { sha256 } from "../model/json.ts";
+
 import { trustedByClaude } from "./client_trust.ts";
 import type { Home } from "./home.ts";
 import { isPinnedFile, isPinnedFolder, keepText, lastTrusted, pin, readPins, unpin } from "./pins.ts";

@@ -1,9 +1,9 @@
+import { AgentCardsError, canonicalJson, messageOf } from "../model/mod.ts";
+import { replaceFile as replace } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
 import { dirname } from "node:path";
 import { Document, isMap, isSeq, parseDocument } from "yaml";
-import { replaceFile as replace } from "../platform/files.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { canonicalJson } from "../model/json.ts";
+
 import { parseConfig } from "./read.ts";
 import type { ConfigFile } from "./schema.ts";
 

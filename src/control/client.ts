@@ -1,7 +1,5 @@
-import { AgentCardsError, type ErrorCode } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { TOO_LONG } from "../model/lines.ts";
-import { connectEngine, type ConnectOptions } from "../serve/link/engine_client.ts";
+import { AgentCardsError, type ErrorCode, isObject, TOO_LONG } from "../model/mod.ts";
+import { connectEngine, type ConnectOptions } from "../serve/mod.ts";
 
 /** Takes a server's question, undefined for no answer; the signal says that nobody waits for one any more. */
 export type TakeQuestion = (

@@ -1,5 +1,6 @@
-import type { Ask } from "../model/question.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
+import type { Ask } from "../model/mod.ts";
+import type { WorkSession } from "../workflow/mod.ts";
+
 import type { Gateway } from "./gateway.ts";
 
 /** What a control method works with. */

@@ -1,13 +1,10 @@
-import type { Session, SessionContext } from "../call/session.ts";
-import type { CodeRoom } from "../code/services.ts";
-import type { Home } from "../config/home.ts";
-import type { HomeDatabase } from "../db/home_database.ts";
-import type { DatabaseState } from "../db/supervisor.ts";
-import type { Learning } from "../suggest/learning.ts";
-import type { Redactor } from "../telemetry/redact.ts";
-import type { Suggestions } from "../suggest/suggestions.ts";
-import type { Templates } from "../workflow/templates.ts";
-import type { Workflows, WorkSession } from "../workflow/workflows.ts";
+import type { Session, SessionContext } from "../call/mod.ts";
+import type { CodeRoom } from "../code/mod.ts";
+import type { Home } from "../config/mod.ts";
+import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
+import type { Learning, Suggestions } from "../suggest/mod.ts";
+import type { Redactor } from "../telemetry/mod.ts";
+import type { Templates, Workflows, WorkSession } from "../workflow/mod.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {

@@ -1,15 +1,11 @@
-import { kindOf } from "../dag/kinds/all.ts";
-import type { Dependency } from "../graphrag/dependency.ts";
-import type { Neighbour } from "../graphrag/graph.ts";
-import { feeds } from "../suggest/english/feeds.ts";
-import { sketchOf } from "../suggest/english/sketch.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { nearest, oneLine } from "../model/text.ts";
-import { splitToolId, toolId } from "../model/tool.ts";
+import { knownTools, resolveTool } from "../call/mod.ts";
+import { kindOf } from "../dag/mod.ts";
+import type { Dependency, Neighbour } from "../graphrag/mod.ts";
+import { AgentCardsError, nearest, oneLine, splitToolId, toolId } from "../model/mod.ts";
+import { feeds, sketchOf } from "../suggest/mod.ts";
+import { type Template, templateOf } from "../workflow/mod.ts";
+
 import type { Method } from "./context.ts";
-import { resolveTool } from "../call/resolve.ts";
-import { knownTools } from "../call/search.ts";
-import { type Template, templateOf } from "../workflow/templates.ts";
 
 /** What is known of one tool, or of all. */
 export interface GraphReport {

@@ -1,27 +1,30 @@
+import {
+  callTool,
+  findTools,
+  knownTools,
+  reportSecrets,
+  type SecretsReport,
+  type Session,
+  toolResultOf,
+  toolsInMemory,
+  valueOf,
+} from "../call/mod.ts";
+import type { SandboxReport } from "../code/mod.ts";
+import { requireServer } from "../config/mod.ts";
+import type { Journal } from "../dag/mod.ts";
+import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
+import type { Dropped, ServerStatus } from "../mcp/mod.ts";
+import { AgentCardsError, type Catalogue, describe, isObject, messageOf, tokens } from "../model/mod.ts";
+import { VERSION } from "../platform/mod.ts";
+import { effectOf, judge } from "../policy/mod.ts";
+import type { SearchStatus } from "../vector/mod.ts";
 import { fs, system } from "../platform/start.ts";
-import type { Journal } from "../dag/journal.ts";
-import type { HomeDatabase } from "../db/home_database.ts";
-import type { DatabaseState } from "../db/supervisor.ts";
-import { requireServer } from "../config/schema.ts";
-import { AgentCardsError, describe, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { tokens } from "../model/text.ts";
-import type { Catalogue } from "../model/tool.ts";
-import type { ServerStatus } from "../mcp/server.ts";
-import type { Dropped } from "../mcp/traffic.ts";
-import { effectOf } from "../policy/effects.ts";
-import { judge } from "../policy/rules.ts";
-import { toolResultOf, valueOf } from "../call/answer.ts";
+
 import type { ControlContext, Method, Params } from "./context.ts";
-import { callTool } from "../call/call_tool.ts";
-import { VERSION } from "../platform/version.ts";
-import type { SearchStatus } from "../vector/search_port.ts";
-import { reportSecrets, type SecretsReport } from "../call/secret_report.ts";
+
 import { LEARNING_METHODS } from "./learning_methods.ts";
-import type { SandboxReport } from "../code/sandbox_level.ts";
-import { findTools, knownTools, toolsInMemory } from "../call/search.ts";
+
 import { WORKFLOW_METHODS } from "./workflow_methods.ts";
-import type { Session } from "../call/session.ts";
 
 /** The name under which searches are filed. */
 const SEARCH = "agentcards:search_tools";

@@ -1,5 +1,5 @@
-import { isOver, type RunEvent } from "../dag/event.ts";
-import type { Workflows } from "../workflow/port.ts";
+import { isOver, type RunEvent } from "../dag/mod.ts";
+import type { Workflows } from "../workflow/mod.ts";
 
 /**
  * The events of a run, from its first one on, as they happen. Ends with the run. Events that arrive while the journal is

@@ -1,9 +1,15 @@
-import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
-import type { Ask, Question } from "../model/question.ts";
-import { isObject } from "../model/json.ts";
-import { TOO_LONG } from "../model/lines.ts";
-import { AT_A_TERMINAL } from "../call/human/asking.ts";
-import type { Channel } from "../serve/link/channel.ts";
+import { AT_A_TERMINAL } from "../call/mod.ts";
+import {
+  AgentCardsError,
+  type Ask,
+  describe,
+  isObject,
+  type Question,
+  toAgentCardsError,
+  TOO_LONG,
+} from "../model/mod.ts";
+import type { Channel } from "../serve/mod.ts";
+
 import type { ControlContext } from "./context.ts";
 import { METHODS } from "./methods.ts";
 

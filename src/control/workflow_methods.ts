@@ -1,18 +1,24 @@
-import { isGenuine } from "../dag/approval.ts";
-import type { RunEvent } from "../dag/event.ts";
-import type { RunRow } from "../dag/run_row.ts";
-import type { RunState } from "../dag/run_state.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
+import { isGenuine, type RunEvent, type RunRow, type RunState } from "../dag/mod.ts";
+import { AgentCardsError, isObject, type Json, splitToolId } from "../model/mod.ts";
+import {
+  type Decider,
+  parseResume,
+  parseRun,
+  reportOf,
+  reportsOf,
+  type RunDetails,
+  type RunReport,
+  type RunView,
+  statsOf,
+  type TaskReport,
+  tasksOf,
+  unknownRun,
+  workflowAnswer,
+  type WorkSession,
+} from "../workflow/mod.ts";
+
 import { observeRun } from "./observe.ts";
 import type { ControlContext, Method } from "./context.ts";
-import { statsOf, workflowAnswer } from "../workflow/answer.ts";
-import { parseResume, parseRun } from "../workflow/input.ts";
-import type { Decider, RunView } from "../workflow/live.ts";
-import { reportOf, reportsOf, type RunDetails, type RunReport, type TaskReport, tasksOf } from "../workflow/report.ts";
-import { unknownRun } from "../workflow/resting.ts";
-import { splitToolId } from "../model/tool.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
 
 /** What comes while a run goes on: first the run with its tasks, then what happens. */
 export type RunProgress =

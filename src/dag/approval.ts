@@ -1,4 +1,5 @@
-import { canonicalJson, type JsonObject, sha256 } from "../model/json.ts";
+import { canonicalJson, type JsonObject, sha256 } from "../model/mod.ts";
+
 import type { Pending } from "./event.ts";
 
 /** How long an approval can be used once it was given. */

@@ -1,6 +1,6 @@
+import { canonicalJson, type Effect, type Json, type JsonObject } from "../model/mod.ts";
 import { createHash } from "node:crypto";
-import { canonicalJson, type Json, type JsonObject } from "../model/json.ts";
-import type { Effect } from "../model/tool.ts";
+
 import type { CallAnswer, CallHappening } from "./event.ts";
 
 /** A call that the code of a task made, as the journal has it. */

@@ -1,7 +1,5 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
-import type { Allowance } from "../model/call.ts";
-import { type Output, splitToolId } from "../model/tool.ts";
+import { AgentCardsError, type Allowance, type JsonObject, messageOf, type Output, splitToolId } from "../model/mod.ts";
+
 import type { Approvable } from "./approval.ts";
 import { callKey } from "./code_call.ts";
 import type { CallAnswer, Happening } from "./event.ts";

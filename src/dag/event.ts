@@ -1,5 +1,5 @@
-import type { JsonObject } from "../model/json.ts";
-import type { Effect, Output } from "../model/tool.ts";
+import type { Effect, JsonObject, Output } from "../model/mod.ts";
+
 import type { Task } from "./task.ts";
 
 /** How a task ended. */

@@ -1,5 +1,5 @@
-import type { Allowance } from "../model/call.ts";
-import type { JsonObject } from "../model/json.ts";
+import type { Allowance, JsonObject } from "../model/mod.ts";
+
 import { type Approvable, APPROVAL_MS, NOT_ALLOWED } from "./approval.ts";
 import type { Happening } from "./event.ts";
 import type { Node } from "./nodes.ts";

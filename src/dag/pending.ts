@@ -1,4 +1,5 @@
-import type { JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/mod.ts";
+
 import type { EndStatus, PauseReason, Pending, WaitingCall } from "./event.ts";
 import { kindOf } from "./kinds/all.ts";
 import type { RunState, TaskState } from "./run_state.ts";

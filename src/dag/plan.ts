@@ -1,8 +1,6 @@
+import { AgentCardsError, deepFreeze, isObject, messageOf, nearest, oneLine, parseMeaning } from "../model/mod.ts";
 import type { z } from "../../deps.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { parseMeaning } from "../model/coerce.ts";
-import { deepFreeze, isObject } from "../model/json.ts";
-import { nearest, oneLine } from "../model/text.ts";
+
 import { isTaskId, referencesIn } from "./references.ts";
 import { kindOf, KINDS } from "./kinds/all.ts";
 import type { Plan, PlannedTask, Task } from "./task.ts";

@@ -1,6 +1,4 @@
-import { AgentCardsError } from "../model/errors.ts";
-import { follow, type Json, type Step } from "../model/json.ts";
-import { cut } from "../model/text.ts";
+import { AgentCardsError, cut, follow, type Json, type Step } from "../model/mod.ts";
 
 /** `$OUTPUT[id].a[0]["b"]`: a place in what a task gave, or, as `$RESULT[handle]`, in a stored answer. */
 export interface Reference {

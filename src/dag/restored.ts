@@ -1,6 +1,7 @@
-import type { Database } from "../db/database.ts";
+import type { Database } from "../db/mod.ts";
+
 import type { Happening } from "./event.ts";
-import { createJournal } from "./journal.ts";
+import { createJournal } from "./journal/journal.ts";
 import { restoredPending, summaryOf } from "./pending.ts";
 import type { RunState } from "./run_state.ts";
 import { record } from "./state.ts";

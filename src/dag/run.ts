@@ -1,10 +1,11 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { AgentCardsError, type JsonObject, messageOf } from "../model/mod.ts";
+
 import { createEventStream } from "./event_stream.ts";
 import { type Ended, type Flight, isGentle, type StopKind, timesOf } from "./attempt.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
 import { fillIn, interruptedArguments, sentArguments } from "./inputs.ts";
 import { kindOf } from "./kinds/all.ts";
+import { runnerOf } from "./kinds/run.ts";
 import { createGate } from "./gate.ts";
 import { createReadyQueue } from "./ready_queue.ts";
 import { createRetries } from "./retries.ts";
@@ -133,7 +134,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(kind.input(task), state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
-      result = await kind.run({ ...surroundings, task, node, attempt, input, flight, begin, onSent });
+      result = await runnerOf(task)({ ...surroundings, task, node, attempt, input, flight, begin, onSent });
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };
     }

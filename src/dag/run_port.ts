@@ -1,9 +1,8 @@
-import type { JsonObject } from "../model/json.ts";
-import type { Allowance } from "../model/call.ts";
-import type { Effect, Output } from "../model/tool.ts";
+import type { Allowance, Effect, JsonObject, Output } from "../model/mod.ts";
+
 import type { Dependency, LoadStored } from "./inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
-import type { Writer } from "./journal.ts";
+import type { Writer } from "./journal/journal.ts";
 import type { Approvable } from "./approval.ts";
 import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";

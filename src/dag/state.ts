@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/mod.ts";
+
 import {
   type DecidedBy,
   type Decision,
@@ -85,20 +86,25 @@ export function createFold(snapshot?: Json): Fold {
 }
 
 function reduce(state: Mutable, event: RunEvent): void {
+  if (isOfTask(event)) reduceTask(state, event);
+  else reduceRun(state, event);
+}
+
+type TaskEvent = Extract<RunEvent, { readonly task: string }>;
+
+function isOfTask(event: RunEvent): event is TaskEvent {
+  return "task" in event;
+}
+
+/** What happens to one task. */
+function reduceTask(state: Mutable, event: TaskEvent): void {
   const { at } = event;
-  const say = (text: string) => state.workflow.messages.push({ at, text });
   const settle = (id: string, status: TaskStatus, more: Change) => {
     change(state, id, { calls: undefined, doubt: undefined, ...more, status });
     state.workflow.tasks.push({ id, status, at });
     if (state.isRestored && state.status === "paused") state.pending = restoredPending(state);
   };
   switch (event.kind) {
-    case "planned":
-      if (state.plan.length === 0) state.began = state.runningSince = at;
-      else say(`tasks were planned: ${event.tasks.map(({ id }) => id).slice(0, 20).join(", ")}`);
-      if (event.options) state.options = event.options;
-      for (const task of event.tasks) putTask(state, task);
-      return;
     case "started":
       state.released.delete(event.task);
       change(state, event.task, {
@@ -155,6 +161,20 @@ function reduce(state: Mutable, event: RunEvent): void {
         doubt: event.call,
         calls: state.tasks.get(event.task)?.calls,
       });
+  }
+}
+
+/** What happens to the run as a whole. */
+function reduceRun(state: Mutable, event: Exclude<RunEvent, TaskEvent>): void {
+  const { at } = event;
+  const say = (text: string) => state.workflow.messages.push({ at, text });
+  switch (event.kind) {
+    case "planned":
+      if (state.plan.length === 0) state.began = state.runningSince = at;
+      else say(`tasks were planned: ${event.tasks.map(({ id }) => id).slice(0, 20).join(", ")}`);
+      if (event.options) state.options = event.options;
+      for (const task of event.tasks) putTask(state, task);
+      return;
     case "paused":
       state.status = "paused";
       state.pending = event.pending;

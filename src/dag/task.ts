@@ -1,4 +1,4 @@
-import type { JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/mod.ts";
 
 interface CommonTask {
   readonly id: string;

@@ -1,10 +1,10 @@
+import { AgentCardsError, isObject } from "../model/mod.ts";
+import { renameSynced, syncPath } from "../platform/mod.ts";
 import { execFile } from "node:child_process";
 import { chmod, cp, link, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { renameSynced, syncPath } from "../platform/files.ts";
+
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";
 

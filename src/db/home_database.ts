@@ -1,10 +1,10 @@
+import { messageOf } from "../model/mod.ts";
+import { ownProgram, systemProgram } from "../platform/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { Command } from "../platform/start.ts";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../model/errors.ts";
-import { ownProgram } from "../platform/own_program.ts";
-import { systemProgram } from "../platform/system_program.ts";
-import { log } from "../telemetry/log.ts";
+
 import { copyDatabase, keptBackups, pruneBackups } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { startMaintenance } from "./maintenance.ts";

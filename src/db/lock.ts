@@ -1,5 +1,5 @@
+import { AgentCardsError, messageOf } from "../model/start.ts";
 import { type FileInfo, fs, type FsFile, type OpenOptions, system } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** Proof that this process alone may use what it locked. */
 export interface ProcessLock extends AsyncDisposable {

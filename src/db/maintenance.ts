@@ -1,6 +1,7 @@
+import { messageOf } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-import { messageOf } from "../model/errors.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Database } from "./database.ts";
 
 export interface MaintenanceOptions {

@@ -1,8 +1,8 @@
+import { AgentCardsError, isObject, messageOf } from "../model/mod.ts";
+import { readChecked, writeChecked } from "../platform/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { fs } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { readChecked, writeChecked } from "../platform/files.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Database } from "./database.ts";
 import type { Durability } from "./pglite_worker.ts";
 

@@ -1,5 +1,6 @@
+import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+
 import type { Database } from "./database.ts";
 
 interface Migration {

@@ -1,8 +1,9 @@
 // Runs PGlite off the main thread: opening it there would stall every connection for half a second.
+import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from "../model/errors.ts";
+
 import { lockFolder } from "./lock.ts";
 import { DiskError, SyncedFS } from "./synced_fs.ts";
 import { unpackTemplate } from "./template.ts";

@@ -1,7 +1,8 @@
+import { AgentCardsError } from "../model/mod.ts";
+import { renameSynced, syncPath, syncTree } from "../platform/mod.ts";
 import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AgentCardsError } from "../model/errors.ts";
-import { renameSynced, syncPath, syncTree } from "../platform/files.ts";
+
 import { nameOfReplaced, unpackBackup } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";

@@ -1,7 +1,7 @@
+import { AgentCardsError, describe, messageOf, toAgentCardsError, within } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-import { AgentCardsError, describe, messageOf, toAgentCardsError } from "../model/errors.ts";
-import { within } from "../model/time.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Database } from "./database.ts";
 
 export type DatabaseState =

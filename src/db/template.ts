@@ -1,9 +1,8 @@
+import { AgentCardsError, messageOf } from "../model/mod.ts";
+import { renameSynced, syncTree, SYSTEM_PATH, systemProgram } from "../platform/mod.ts";
 import { Command, fs, system } from "../platform/start.ts";
 import { brotliDecompress } from "node:zlib";
 import { promisify } from "node:util";
-import { renameSynced, syncTree } from "../platform/files.ts";
-import { SYSTEM_PATH, systemProgram } from "../platform/system_program.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
 
 /** An empty data directory of exactly the PGlite version in use: unpacking it takes 0.3 s, making one takes 4 s. */
 export const TEMPLATE = new URL("./template.tar.br", import.meta.url);

@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError } from "../model/mod.ts";
+
 import type { Reply, Request } from "./pglite_worker.ts";
 
 type Sendable = Request extends infer R ? R extends Request ? Omit<R, "id"> : never : never;

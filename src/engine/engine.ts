@@ -1,30 +1,33 @@
-import { fs, stdio, system } from "../platform/start.ts";
-import { VERSION } from "../platform/version.ts";
-import net from "node:net";
-import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/home.ts";
-import { takeLock } from "../db/lock.ts";
-import { AgentCardsError, describe } from "../model/errors.ts";
-import type { Channel, Line } from "../serve/link/channel.ts";
-import { closeOnExec } from "../serve/link/close_on_exec.ts";
-import type { Gateway } from "../control/gateway.ts";
+import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/start.ts";
+import type { Gateway } from "../control/mod.ts";
+import { takeLock } from "../db/start.ts";
+import { AgentCardsError, describe } from "../model/start.ts";
+import { VERSION } from "../platform/start.ts";
 import {
+  askingVariables,
+  type Channel,
+  closeOnExec,
   type Hello,
   HELLO_TIMEOUT_MS,
   HOME_REFUSED,
   isHello,
   isNewer,
   isSpoken,
+  lastShown,
+  type Line,
   LOST_ITS_HOME,
   LOST_THE_RACE,
   MAX_CLIENT_FRAME,
   PROTOCOL,
+  socketChannel,
   type Welcome,
-} from "../serve/link/handshake.ts";
+} from "../serve/start.ts";
+import { fs, stdio, system } from "../platform/start.ts";
+
+import net from "node:net";
+
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
-import { lastShown } from "../serve/handshake_cache.ts";
-import { socketChannel } from "../serve/link/socket_channel.ts";
-import { askingVariables } from "../serve/link/variables.ts";
 
 const WARM_UP_AFTER_MS = 50;
 const FIRST_SWEEP_AFTER_MS = 10_000;

@@ -1,36 +1,30 @@
+import {
+  createCallLog,
+  createCatalogueStore,
+  createLargeFrames,
+  createOpenApprovals,
+  createPrivacy,
+  createResultStore,
+  openPiiVault,
+  openSession,
+  type PiiVault,
+  type Session,
+  type Shared,
+} from "../call/mod.ts";
+import { createCodeRoom } from "../code/mod.ts";
+import { DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
+import type { Gateway } from "../control/mod.ts";
+import { createJournal } from "../dag/mod.ts";
+import type { HomeDatabase } from "../db/mod.ts";
+import { type Reaper, startReaper } from "../mcp/mod.ts";
+import { AgentCardsError, describe, isObject } from "../model/mod.ts";
+import { removeDrafts, VERSION } from "../platform/mod.ts";
+import { forgetShown } from "../serve/mod.ts";
+import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
+import { createRedactor, log, type LogLevel, startLog, stopLog } from "../telemetry/mod.ts";
+import { createToolSearch } from "../vector/mod.ts";
+import { createTemplates, createWorkflows, filledIn, resultOfRun, workflowAnswer } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
-import type { Gateway } from "../control/gateway.ts";
-import { ensureHome, type Home } from "../config/home.ts";
-import { readConfigFile } from "../config/read.ts";
-import { DEFAULTS, type Limits } from "../config/schema.ts";
-import { createJournal } from "../dag/journal.ts";
-import type { HomeDatabase } from "../db/home_database.ts";
-import { type Reaper, startReaper } from "../mcp/reaper.ts";
-import { AgentCardsError, describe } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { log, type LogLevel, startLog, stopLog } from "../telemetry/log.ts";
-import { removeDrafts } from "../platform/files.ts";
-import { createRedactor } from "../telemetry/redact.ts";
-import { createToolSearch } from "../vector/search.ts";
-import { createOpenApprovals } from "../call/human/open_approvals.ts";
-import { createCallLog } from "../call/call_log.ts";
-import { createCatalogueStore } from "../call/catalogue.ts";
-import { createCodeRoom } from "../code/services.ts";
-import { VERSION } from "../platform/version.ts";
-import { createLargeFrames } from "../call/large/frames.ts";
-import { createLearning } from "../suggest/learning.ts";
-import { openPiiVault, type PiiVault } from "../call/pii_vault.ts";
-import { createPrivacy } from "../call/privacy.ts";
-import { createResultStore } from "../call/results.ts";
-import { openSession } from "../call/open_session.ts";
-import type { Session, Shared } from "../call/session.ts";
-import { forgetShown } from "../serve/handshake_cache.ts";
-import { createSuggestions } from "../suggest/suggestions.ts";
-import { createTemplates, filledIn } from "../workflow/templates.ts";
-import { workflowAnswer } from "../workflow/answer.ts";
-import { resultOfRun } from "../workflow/attachments.ts";
-import { lessonsOf } from "../suggest/lessons.ts";
-import { createWorkflows } from "../workflow/workflows.ts";
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;

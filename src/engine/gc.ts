@@ -1,7 +1,7 @@
+import { log } from "../telemetry/mod.ts";
 import { system, unrefTimer } from "../platform/start.ts";
 import v8 from "node:v8";
 import vm from "node:vm";
-import { log } from "../telemetry/log.ts";
 
 export interface SweepOptions {
   /** How much memory values take up, garbage among them. */

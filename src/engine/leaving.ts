@@ -1,6 +1,6 @@
+import { within } from "../model/start.ts";
+import { LOST_ITS_HOME } from "../serve/start.ts";
 import { stdio, system } from "../platform/start.ts";
-import { within } from "../model/time.ts";
-import { LOST_ITS_HOME } from "../serve/link/handshake.ts";
 
 /** Longer than a server is given to end by itself, shorter than `engine stop` waits. */
 export const CLOSE_WITHIN_MS = 3_000;

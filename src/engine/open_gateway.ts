@@ -1,19 +1,15 @@
+import { callTool, findTools, toolResultOf } from "../call/mod.ts";
+import { ensureHome, locateHome } from "../config/mod.ts";
+import type { RunOptions } from "../dag/mod.ts";
+import { lockHolder, takeLock } from "../db/mod.ts";
+import { AgentCardsError, type JsonObject, nobody, type Tool, type ToolResult } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+import { resumeRequest, runRequest } from "../workflow/mod.ts";
 import { system } from "../platform/start.ts";
-import { nobody, type ToolResult } from "../model/call.ts";
-import { ensureHome, locateHome } from "../config/home.ts";
-import type { RunOptions } from "../dag/event.ts";
-import { lockHolder, takeLock } from "../db/lock.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
-import type { Tool } from "../model/tool.ts";
-import { log } from "../telemetry/log.ts";
 
-import { toolResultOf } from "../call/answer.ts";
-import { callTool } from "../call/call_tool.ts";
 import { createGateway } from "./gateway.ts";
-import { resumeRequest, runRequest } from "../workflow/request.ts";
+
 import { watchPossession } from "./possession.ts";
-import { findTools } from "../call/search.ts";
 
 export interface GatewayOptions {
   /** The folder of configuration and data; `~/.agentcards` unless told. */

@@ -1,6 +1,6 @@
+import type { Home } from "../config/start.ts";
+import { identityOf } from "../db/start.ts";
 import { unrefTimer } from "../platform/start.ts";
-import type { Home } from "../config/home.ts";
-import { identityOf } from "../db/lock.ts";
 
 /**
  * The files by which a process owns a home: its lock, its data folder, its socket. A lock protects the file it was taken

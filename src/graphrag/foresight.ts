@@ -1,4 +1,5 @@
-import { canonicalJson, type JsonObject } from "../model/json.ts";
+import { canonicalJson, type JsonObject } from "../model/mod.ts";
+
 import { lowerBound } from "./bound.ts";
 import { createPlaces } from "./two_queue_cache.ts";
 import { fill, isShort, type Recipe, type Remembered, staysAtHome } from "./recipe.ts";

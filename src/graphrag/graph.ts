@@ -1,8 +1,9 @@
+import { oneLine } from "../model/mod.ts";
 import graphology from "graphology";
 import communities from "graphology-communities-louvain";
 import { bidirectional } from "graphology-shortest-path";
 import type { AbstractGraph, Attributes, GraphOptions } from "graphology-types";
-import { oneLine } from "../model/text.ts";
+
 import { type Dependency, reliability } from "./dependency.ts";
 
 type Weighted = AbstractGraph<Attributes, { weight: number }>;

@@ -1,4 +1,5 @@
-import { terms } from "../model/words.ts";
+import { terms } from "../model/mod.ts";
+
 import { lowerBound } from "./bound.ts";
 import { createPlaces, type Places } from "./two_queue_cache.ts";
 

@@ -1,6 +1,13 @@
-import { canonicalJson, isObject, type Json, type JsonObject, type Step as PathStep } from "../model/json.ts";
-import { splitToolId } from "../model/tool.ts";
-import { terms } from "../model/words.ts";
+import {
+  canonicalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  splitToolId,
+  type Step as PathStep,
+  terms,
+} from "../model/mod.ts";
+
 import type { Step } from "./habits.ts";
 
 /** A value at the end of an output, and where it stands. */

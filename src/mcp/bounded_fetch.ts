@@ -1,4 +1,5 @@
-import { nextTurn } from "../model/keyed_mutex.ts";
+import { nextTurn } from "../model/mod.ts";
+
 import type { Traffic } from "./traffic.ts";
 
 /**

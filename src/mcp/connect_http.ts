@@ -1,10 +1,17 @@
-import type { CallResult } from "../model/call.ts";
+import type { ResolvedServer } from "../config/mod.ts";
+import {
+  AgentCardsError,
+  type CallResult,
+  type Capabilities,
+  messageOf,
+  oneLine,
+  toAgentCardsError,
+} from "../model/mod.ts";
+
 import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import type { ResolvedServer } from "../config/expand.ts";
-import { AgentCardsError, messageOf, toAgentCardsError } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
+
 import { boundedFetch } from "./bounded_fetch.ts";
-import type { Capabilities } from "../model/question.ts";
+
 import type { Traffic } from "./traffic.ts";
 import {
   createClient,

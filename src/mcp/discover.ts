@@ -1,10 +1,22 @@
-import type { Limits } from "../config/schema.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { withoutInvisible } from "../model/invisible.ts";
-import { canonicalJson, isObject, type JsonObject, sha256 } from "../model/json.ts";
-import { cut, oneLine, sanitise } from "../model/text.ts";
-import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
-import { createBreather } from "../model/keyed_mutex.ts";
+import type { Limits } from "../config/mod.ts";
+import {
+  AgentCardsError,
+  canonicalJson,
+  type Catalogue,
+  createBreather,
+  cut,
+  isObject,
+  type JsonObject,
+  type Offers,
+  oneLine,
+  sanitise,
+  sha256,
+  type Tool,
+  toolId,
+  type ToolNote,
+  withoutInvisible,
+} from "../model/mod.ts";
+
 import { MAX_LIST_BYTES, MAX_OFFER_BYTES, MAX_PAGE_ENTRIES } from "./list_bounds.ts";
 import type { Upstream } from "./upstream.ts";
 

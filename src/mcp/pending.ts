@@ -1,6 +1,5 @@
-import { type CallResult } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
+import { AgentCardsError, type CallResult, isObject } from "../model/mod.ts";
+
 import type { Message, StdioTransport } from "./stdio.ts";
 import { gaveUp, type Patience, type RequestOptions } from "./upstream.ts";
 

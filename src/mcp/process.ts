@@ -1,10 +1,9 @@
+import { isInherited, type PlacedServer } from "../config/mod.ts";
+import { AgentCardsError, messageOf, sanitise } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { type ChildProcess, Command, type CommandStatus, fs, type Signal, system } from "../platform/start.ts";
 import { delimiter, isAbsolute, join } from "node:path";
-import { isInherited } from "../config/environment.ts";
-import type { PlacedServer } from "../config/place.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { sanitise } from "../model/text.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Reaper } from "./reaper.ts";
 
 /** A server's process, its own process group. */

@@ -1,6 +1,6 @@
+import { SYSTEM_PATH, systemProgram } from "../platform/mod.ts";
+import { log } from "../telemetry/mod.ts";
 import { type ChildProcess, Command, fs, unrefTimer } from "../platform/start.ts";
-import { SYSTEM_PATH, systemProgram } from "../platform/system_program.ts";
-import { log } from "../telemetry/log.ts";
 
 /**
  * Two tiny `sh` that outlive us for a moment: each holds a pipe from the engine, and when the pipe ends, whatever the way

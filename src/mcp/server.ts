@@ -1,7 +1,6 @@
+import { AgentCardsError, type CallResult, type Catalogue, messageOf } from "../model/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-import { type CallResult } from "../model/call.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { Catalogue } from "../model/tool.ts";
+
 import type { Dropped } from "./traffic.ts";
 import type { RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 

@@ -1,7 +1,6 @@
+import { coalesce, createLineSplitter, isObject, jsonDepth, nextTurn, TOO_LONG } from "../model/mod.ts";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isObject, jsonDepth } from "../model/json.ts";
-import { coalesce, createLineSplitter, TOO_LONG } from "../model/lines.ts";
-import { nextTurn } from "../model/keyed_mutex.ts";
+
 import { requestIdIn } from "./request_id.ts";
 import { type Traffic, unasked, unaskedBytes } from "./traffic.ts";
 import type { ServerProcess } from "./process.ts";

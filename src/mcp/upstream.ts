@@ -1,9 +1,13 @@
-import type { CallResult } from "../model/call.ts";
-import type { Capabilities, ServerRequest } from "../model/question.ts";
+import {
+  AgentCardsError,
+  type CallResult,
+  type Capabilities,
+  isObject,
+  oneLine,
+  type ServerRequest,
+} from "../model/mod.ts";
+
 import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;

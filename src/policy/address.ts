@@ -1,4 +1,5 @@
-import { splitToolId, toolId } from "../model/tool.ts";
+import { splitToolId, toolId } from "../model/mod.ts";
+
 import { isListed, judgeRules, type Rules, strictest, type Verdict } from "./rules.ts";
 
 /** A server may decode an address once more than its client, but hardly more often. */

@@ -1,5 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
-import { splitToolId } from "../model/tool.ts";
+import { AgentCardsError, splitToolId } from "../model/mod.ts";
+
 import type { Verdict } from "./rules.ts";
 
 /** The error of a call that policy forbids. */

@@ -1,7 +1,5 @@
-import type { Config } from "../config/schema.ts";
-import { worse } from "../model/effect.ts";
-import { matchesPattern } from "../model/pattern.ts";
-import type { Effect, Tool } from "../model/tool.ts";
+import type { Config } from "../config/mod.ts";
+import { type Effect, matchesPattern, type Tool, worse } from "../model/mod.ts";
 
 /** The configuration's word; else the more dangerous of what the server says and what the name says; else effectful. */
 export function effectOf(

@@ -1,5 +1,6 @@
+import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { slowness } from "./pattern_cost.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
+
 import { findNumbers, type Found, type Page } from "./pii_numbers.ts";
 
 export type { Found };

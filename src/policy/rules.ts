@@ -1,6 +1,5 @@
-import type { AllowList, Config } from "../config/schema.ts";
-import { matchesPattern } from "../model/pattern.ts";
-import { splitToolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import type { AllowList, Config } from "../config/mod.ts";
+import { matchesPattern, splitToolId, WORKFLOW_SERVER } from "../model/mod.ts";
 
 /** What the configuration says about a tool. */
 export type Verdict =

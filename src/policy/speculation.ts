@@ -1,8 +1,6 @@
-import type { Config } from "../config/schema.ts";
-import { isObject } from "../model/json.ts";
-import { matchesPattern } from "../model/pattern.ts";
-import type { Tool } from "../model/tool.ts";
-import { splitWords } from "../model/words.ts";
+import type { Config } from "../config/mod.ts";
+import { isObject, matchesPattern, splitWords, type Tool } from "../model/mod.ts";
+
 import { effectOf } from "./effects.ts";
 import { judge } from "./rules.ts";
 

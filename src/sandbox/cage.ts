@@ -1,5 +1,5 @@
-import { AgentCardsError, inOneLine } from "../model/errors.ts";
-import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
+import { AgentCardsError, createLineSplitter, inOneLine, TOO_LONG } from "../model/mod.ts";
+
 import { createClock } from "./clock.ts";
 import { type CageProcess, type CageProcessOptions, startProcess } from "./cage_process.ts";
 import { type CodeFailure, type CodeValue, createFrameReader, type Frame } from "./frame.ts";

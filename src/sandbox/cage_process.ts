@@ -1,5 +1,5 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
+import { AgentCardsError, messageOf, oneLine } from "../model/mod.ts";
+
 import type { Cgroup, Cgroups } from "./cgroup.ts";
 import { cageCommand, type Level, MAX_THREADS } from "./command.ts";
 

@@ -1,4 +1,5 @@
-import { isExcessive, isObject, jsonDepth } from "../model/json.ts";
+import { isExcessive, isObject, jsonDepth } from "../model/mod.ts";
+
 import type { CageLimits } from "./limits.ts";
 
 /** How code failed, with the place in it as its author wrote it. */

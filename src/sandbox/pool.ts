@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError } from "../model/mod.ts";
+
 import type { Cage } from "./cage.ts";
 
 /** Cages that are ready before anybody needs them. */

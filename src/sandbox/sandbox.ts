@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError } from "../model/mod.ts";
+
 import { type Cage, type CageOutcome, type CageRequest, type CageTools, startCage } from "./cage.ts";
 import type { Cgroups } from "./cgroup.ts";
 import type { Level } from "./command.ts";

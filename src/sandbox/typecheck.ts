@@ -1,8 +1,6 @@
+import { AgentCardsError, createLineSplitter, isObject, jsonDepth, oneLine, TOO_LONG } from "../model/mod.ts";
 import { fileURLToPath } from "node:url";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, jsonDepth } from "../model/json.ts";
-import { createLineSplitter, TOO_LONG } from "../model/lines.ts";
-import { oneLine } from "../model/text.ts";
+
 import { dyingWithUs } from "./command.ts";
 import { MAX_DECLARATIONS } from "./limits.ts";
 

@@ -1,19 +1,18 @@
+import { describe, isObject, jsonDepth, TOO_LONG, within } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+import type { WorkSession } from "../workflow/mod.ts";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import { describe } from "../model/errors.ts";
-import { isObject, jsonDepth } from "../model/json.ts";
-import { TOO_LONG } from "../model/lines.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Channel, Line } from "./link/channel.ts";
 import { isAgain, MAX_CLIENT_FRAME } from "./link/handshake.ts";
 import { createCalls } from "./requests.ts";
 import { createClientSide } from "./notifications.ts";
 import { hasOffers } from "./exposure.ts";
-import { within } from "../model/time.ts";
+
 import { keepShown, type Shown } from "./handshake_cache.ts";
 import { serveProtocol } from "./protocol.ts";
 import { FORWARDED } from "./forward.ts";
 import { INVALID_PARAMS, META } from "./encode_response.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
 
 export type Message = Record<string, unknown>;
 

@@ -1,15 +1,13 @@
-import type { Caller, CallResult } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { forbiddenOwnTool } from "../policy/rules.ts";
-import { denied } from "../policy/denied.ts";
-import { toolCall } from "../call/call_tool.ts";
+import { toolCall } from "../call/mod.ts";
+import { AgentCardsError, type Caller, type CallResult, isObject } from "../model/mod.ts";
+import { denied, forbiddenOwnTool } from "../policy/mod.ts";
+import type { WorkSession } from "../workflow/mod.ts";
+
 import { directTool } from "./exposure.ts";
 import { forward } from "./forward.ts";
 import { TOOLS } from "./tools/all.ts";
 import type { GatewayCall } from "./tools/tool.ts";
 import { META } from "./encode_response.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
 
 type Message = Record<string, unknown>;
 

@@ -1,5 +1,4 @@
-import { type CallResult, type ToolResult } from "../model/call.ts";
-import { isObject } from "../model/json.ts";
+import { type CallResult, isObject, type ToolResult } from "../model/mod.ts";
 
 import { SERVER_INFO } from "./protocol.ts";
 

@@ -1,13 +1,18 @@
-import type { Address } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { exposedName, exposedUri, exposedUriParts } from "../model/exposed.ts";
-import { isObject, type JsonObject } from "../model/json.ts";
-import { nearest, oneLine } from "../model/text.ts";
-import type { Catalogue, Tool } from "../model/tool.ts";
-import { judgeAddress } from "../policy/address.ts";
-import { judge, type Verdict } from "../policy/rules.ts";
-import { knownCatalogues } from "../call/search.ts";
-import type { Session } from "../call/session.ts";
+import { knownCatalogues, type Session } from "../call/mod.ts";
+import {
+  type Address,
+  AgentCardsError,
+  type Catalogue,
+  exposedName,
+  exposedUri,
+  exposedUriParts,
+  isObject,
+  type JsonObject,
+  nearest,
+  oneLine,
+  type Tool,
+} from "../model/mod.ts";
+import { judge, judgeAddress, type Verdict } from "../policy/mod.ts";
 
 type Kind = "resources" | "templates" | "prompts";
 const KEY = { resources: "uri", templates: "uriTemplate", prompts: "name" } as const;

@@ -1,9 +1,14 @@
-import type { Session } from "../call/session.ts";
-import type { Address, Caller, CallResult } from "../model/call.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { withoutInvisible } from "../model/invisible.ts";
-import { isObject } from "../model/json.ts";
-import { toolId } from "../model/tool.ts";
+import type { Session } from "../call/mod.ts";
+import {
+  type Address,
+  AgentCardsError,
+  type Caller,
+  type CallResult,
+  isObject,
+  toolId,
+  withoutInvisible,
+} from "../model/mod.ts";
+
 import { promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
 
 type Message = Record<string, unknown>;

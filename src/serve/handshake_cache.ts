@@ -1,7 +1,7 @@
+import type { Config } from "../config/mod.ts";
+import type { Home } from "../config/start.ts";
+import { isObject } from "../model/start.ts";
 import { fs } from "../platform/start.ts";
-import type { Home } from "../config/home.ts";
-import type { Config } from "../config/schema.ts";
-import { isObject } from "../model/json.ts";
 
 /** What a client is shown of us, as it is told in the very first answer. */
 export type Shown = Config["expose"] & {

@@ -1,5 +1,6 @@
+import type { Session } from "../call/mod.ts";
 import { directTools, offered } from "./exposure.ts";
-import type { Session } from "../call/session.ts";
+
 import type { Watching } from "./subscriptions.ts";
 
 type Message = Record<string, unknown>;

@@ -1,15 +1,13 @@
-import type { ServerEvent } from "../mcp/upstream.ts";
-import { describe } from "../model/errors.ts";
-import { withoutInvisible } from "../model/invisible.ts";
-import { isObject } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
-import { log } from "../telemetry/log.ts";
+import type { ServerEvent } from "../mcp/mod.ts";
+import { describe, isObject, oneLine, withoutInvisible } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+import type { WorkSession } from "../workflow/mod.ts";
+
 import type { createCalls } from "./requests.ts";
 import { answerList } from "./lists.ts";
 import { isLogLevel } from "./log_level.ts";
 import { createWatching, type Watching } from "./subscriptions.ts";
 import { META } from "./encode_response.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
 
 type Message = Record<string, unknown>;
 

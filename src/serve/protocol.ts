@@ -1,7 +1,8 @@
+import { describe } from "../model/mod.ts";
+import { VERSION } from "../platform/mod.ts";
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { describe } from "../model/errors.ts";
-import { VERSION } from "../platform/version.ts";
+
 import type { Shown } from "./handshake_cache.ts";
 import { TOOLS } from "./tools/all.ts";
 

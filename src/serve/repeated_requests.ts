@@ -1,17 +1,22 @@
-import type { Address, Caller, CallResult } from "../model/call.ts";
-import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
-import { isObject, sha256 } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
-import { toolId, WORKFLOW_SERVER } from "../model/tool.ts";
-import { effectOf } from "../policy/effects.ts";
-import type { Work } from "./dispatch.ts";
-import { resolveTool } from "../call/resolve.ts";
-import { directTool } from "./exposure.ts";
-import { identity, type Origin } from "../call/human/stateless_client.ts";
+import { identity, type Origin, resolveTool } from "../call/mod.ts";
+import {
+  type Address,
+  AgentCardsError,
+  type Caller,
+  type CallResult,
+  isObject,
+  oneLine,
+  sha256,
+  toAgentCardsError,
+  toolId,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import { effectOf } from "../policy/mod.ts";
+import { resultOfRun, workflowAnswer, type WorkSession } from "../workflow/mod.ts";
 
-import { workflowAnswer } from "../workflow/answer.ts";
-import { resultOfRun } from "../workflow/attachments.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
+import type { Work } from "./dispatch.ts";
+
+import { directTool } from "./exposure.ts";
 
 type Message = Record<string, unknown>;
 

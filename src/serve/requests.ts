@@ -1,19 +1,23 @@
-import type { Caller, CallResult, Client, Human } from "../model/call.ts";
-import type { Ask } from "../model/question.ts";
-import { AgentCardsError, describe, toAgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { debug } from "../telemetry/log.ts";
-import { type Redactor, shapeOf } from "../telemetry/redact.ts";
-import { shownJson, textResult } from "../call/answer.ts";
-import { takes } from "../call/human/asking.ts";
-import { fileOf } from "../call/session_observer.ts";
+import { createParking, fileOf, type Route, type SealedState, shownJson, takes, textResult } from "../call/mod.ts";
+import {
+  AgentCardsError,
+  type Ask,
+  type Caller,
+  type CallResult,
+  type Client,
+  describe,
+  type Human,
+  isObject,
+  toAgentCardsError,
+} from "../model/mod.ts";
+import { debug, type Redactor, shapeOf } from "../telemetry/mod.ts";
+import type { WorkSession } from "../workflow/mod.ts";
+
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
-import { createParking, type Route, type SealedState } from "../call/human/stateless_client.ts";
 
 import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./encode_response.ts";
-import type { WorkSession } from "../workflow/workflows.ts";
 
 type Message = Record<string, unknown>;
 

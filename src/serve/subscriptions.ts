@@ -1,7 +1,7 @@
-import { AgentCardsError } from "../model/errors.ts";
-import { type Address, nobody } from "../model/call.ts";
+import type { Session } from "../call/mod.ts";
+import { type Address, AgentCardsError, nobody } from "../model/mod.ts";
+
 import { resourceAddress } from "./exposure.ts";
-import type { Session } from "../call/session.ts";
 
 /** What one client watches: resources by what it calls them, each for as long as some request of it wants it. */
 export interface Watching {

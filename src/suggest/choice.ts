@@ -1,10 +1,9 @@
+import { splitWords, type Tool } from "../model/mod.ts";
+import type { Hit, ToolSearch } from "../vector/mod.ts";
 import { bindRequest } from "./english/bind.ts";
 import { type Literal, literalsIn } from "./english/literals.ts";
 import { actionsOf, verbOf } from "./english/segments.ts";
 import { sketchOf } from "./english/sketch.ts";
-import type { Tool } from "../model/tool.ts";
-import { splitWords } from "../model/words.ts";
-import type { Hit, ToolSearch } from "../vector/search_port.ts";
 
 /** A tool chosen for a part of a request, with how it compares with the others. */
 export interface Choice {

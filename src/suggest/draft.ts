@@ -1,9 +1,9 @@
+import { escapeReferences } from "../dag/mod.ts";
+import { type Json, type JsonObject, splitWords, type Tool } from "../model/mod.ts";
 import { bindRequest, type BoundCall } from "./english/bind.ts";
-import { escapeReferences } from "../dag/references.ts";
+
 import { sketchOf } from "./english/sketch.ts";
-import type { Json, JsonObject } from "../model/json.ts";
-import type { Tool } from "../model/tool.ts";
-import { splitWords } from "../model/words.ts";
+
 import type { Choice, Chosen } from "./choice.ts";
 
 /** What experience adds to what a request says. */

@@ -1,17 +1,24 @@
-import type { Database } from "../db/database.ts";
-import { type Experience, openExperience } from "../graphrag/experience.ts";
-import { callName } from "../graphrag/foresight.ts";
-import { isPlainKey, leavesOf, type Remembered } from "../graphrag/recipe.ts";
-import { createLearningStore } from "../graphrag/store.ts";
-import { messageOf } from "../model/errors.ts";
-import { canonicalJson, isObject, type JsonObject } from "../model/json.ts";
-import { OWN_SERVER, WORKFLOW_SERVER } from "../model/tool.ts";
-import { terms } from "../model/words.ts";
-import { log } from "../telemetry/log.ts";
-import type { Redactor } from "../telemetry/redact.ts";
-import { valueOf } from "../call/answer.ts";
-import type { EndedCall, Observer } from "../call/observer.ts";
-import type { Session } from "../call/session.ts";
+import { type EndedCall, type Observer, type Session, valueOf } from "../call/mod.ts";
+import type { Database } from "../db/mod.ts";
+import {
+  callName,
+  createLearningStore,
+  type Experience,
+  isPlainKey,
+  leavesOf,
+  openExperience,
+  type Remembered,
+} from "../graphrag/mod.ts";
+import {
+  canonicalJson,
+  isObject,
+  type JsonObject,
+  messageOf,
+  OWN_SERVER,
+  terms,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import { log, type Redactor } from "../telemetry/mod.ts";
 
 /** What an engine learns from everything that goes through it. */
 export interface Learning {

@@ -1,7 +1,6 @@
-import { referencesIn } from "../dag/references.ts";
-import type { RunState } from "../dag/run_state.ts";
-import type { ToolTask } from "../dag/task.ts";
-import { pathText } from "../graphrag/recipe.ts";
+import { referencesIn, type RunState, type ToolTask } from "../dag/mod.ts";
+import { pathText } from "../graphrag/mod.ts";
+
 import type { RanTask } from "./learning.ts";
 
 /** What a run that is over tells about its tools: which came after which, what went from one into another, how it went. */

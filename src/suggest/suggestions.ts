@@ -1,24 +1,36 @@
-import type { RunOptions } from "../dag/event.ts";
+import { createToolBook, knownTools, planTasks, type Session } from "../call/mod.ts";
+import type { RunOptions, RunState } from "../dag/mod.ts";
+import {
+  type Experience,
+  lowerBound,
+  type Mode,
+  modeFor,
+  type Outcome,
+  reliability,
+  speculateAt,
+  withOutcome,
+} from "../graphrag/mod.ts";
+import {
+  AgentCardsError,
+  canonicalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  splitToolId,
+  terms,
+  type Tool,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
+import { costOf, effectOf, judge, maySpeculate } from "../policy/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import { literalsIn } from "./english/literals.ts";
-import type { RunState } from "../dag/run_state.ts";
-import { lowerBound } from "../graphrag/bound.ts";
-import { reliability } from "../graphrag/dependency.ts";
-import type { Experience } from "../graphrag/experience.ts";
-import { type Mode, modeFor, type Outcome, speculateAt, withOutcome } from "../graphrag/threshold.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { canonicalJson, isObject, type Json, type JsonObject } from "../model/json.ts";
-import { splitToolId, type Tool, WORKFLOW_SERVER } from "../model/tool.ts";
-import { terms } from "../model/words.ts";
-import { effectOf } from "../policy/effects.ts";
-import { judge } from "../policy/rules.ts";
-import { costOf, maySpeculate } from "../policy/speculation.ts";
-import { log } from "../telemetry/log.ts";
+
 import type { Learning } from "./learning.ts";
-import { knownTools } from "../call/search.ts";
-import type { Session } from "../call/session.ts";
+
 import { chooseTools, findAmong } from "./choice.ts";
 import { type EarlierTask, type Hints, planChoices, type SuggestedTask, type Suggestion } from "./draft.ts";
-import { createToolBook, planTasks } from "../call/plan_tasks.ts";
 
 /** A suggestion, and what is to be done with it. */
 export interface Proposal extends Suggestion {

@@ -1,6 +1,7 @@
+import { messageOf } from "../model/mod.ts";
 import { stdio } from "../platform/start.ts";
 import type { Logger, LogRecord, Sink } from "@logtape/logtape";
-import { messageOf } from "../model/errors.ts";
+
 import { openDailyFile } from "./daily_file.ts";
 import type { Redactor } from "./redact.ts";
 

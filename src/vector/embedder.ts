@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../model/errors.ts";
+import { AgentCardsError } from "../model/mod.ts";
+
 import type { EmbedReply, EmbedRequest, LoadRequest } from "./embed_worker.ts";
 import type { Encoded } from "./encoder.ts";
 import type { DownloadProgress } from "./search_port.ts";

@@ -1,11 +1,11 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { log } from "../telemetry/log.ts";
+import { AgentCardsError, messageOf, terms } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import { type Embedder, startEmbedder } from "./embedder.ts";
 import type { Query } from "./query.ts";
 import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";
 import type { VectorStore } from "./store.ts";
 import type { Blend, ToolText } from "./tool_text.ts";
-import { terms } from "../model/words.ts";
 
 /** A model, and every text it has embedded. */
 export interface Shelf extends EmbeddingsConfig {

@@ -1,5 +1,4 @@
-import type { Tool } from "../model/tool.ts";
-import { splitWords } from "../model/words.ts";
+import { splitWords, type Tool } from "../model/mod.ts";
 
 /** The tools that a query names, by their places. */
 export interface Names {

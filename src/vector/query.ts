@@ -1,4 +1,4 @@
-import { terms } from "../model/words.ts";
+import { terms } from "../model/mod.ts";
 
 /** A request as search uses it. */
 export interface Query {

@@ -1,5 +1,6 @@
-import type { Database } from "../db/database.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Database } from "../db/mod.ts";
+import { terms, type Tool } from "../model/mod.ts";
+
 import { buildLexicalIndex, type LexicalIndex } from "./bm25.ts";
 import { createNameFinder, type Names } from "./named.ts";
 import { readQuery } from "./query.ts";
@@ -7,7 +8,6 @@ import { bestOf, rank, scoreWords } from "./rank.ts";
 import type { ToolSearch } from "./search_port.ts";
 import { createSemantic } from "./semantic.ts";
 import { lexicalTerms, type ToolText, toolText } from "./tool_text.ts";
-import { terms } from "../model/words.ts";
 
 /** What is kept ready for one set of tools. */
 interface Prepared {

@@ -1,4 +1,4 @@
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../model/mod.ts";
 
 /** Finds tools by what they mean, by the words they share with a query, and by their names. */
 export interface ToolSearch {

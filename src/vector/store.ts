@@ -1,4 +1,4 @@
-import type { Database } from "../db/database.ts";
+import type { Database } from "../db/mod.ts";
 
 /** How similar texts are to a request, in the order they were asked for; NaN where one was not looked at. */
 export interface Scores {

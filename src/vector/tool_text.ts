@@ -1,8 +1,7 @@
+import { isObject, splitWords, terms, type Tool } from "../model/mod.ts";
 import { createHash } from "node:crypto";
-import { isObject } from "../model/json.ts";
-import type { Tool } from "../model/tool.ts";
+
 import type { WeightedTerms } from "./bm25.ts";
-import { splitWords, terms } from "../model/words.ts";
 
 /** Texts that become one vector together, each with its weight. */
 export type Blend = readonly { readonly text: string; readonly weight: number }[];

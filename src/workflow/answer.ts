@@ -1,15 +1,19 @@
-import { isOver, type Pending, type WaitingCall } from "../dag/event.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import { endsOf } from "../dag/pending.ts";
-import { ranMs, type RunState, type TaskState } from "../dag/run_state.ts";
-import { messageOf } from "../model/errors.ts";
-import { type Json, type JsonObject, sha256 } from "../model/json.ts";
-import { cut, oneLine, tokens } from "../model/text.ts";
-import { howToRead, outlined } from "../call/answer.ts";
+import { howToRead, outlined, type Session } from "../call/mod.ts";
+import {
+  endsOf,
+  isOver,
+  kindOf,
+  type Pending,
+  ranMs,
+  type RunState,
+  type TaskState,
+  type WaitingCall,
+} from "../dag/mod.ts";
+import { cut, type Json, type JsonObject, messageOf, oneLine, sha256, splitToolId, tokens } from "../model/mod.ts";
+
 import { attachmentsOf, type RunAnswer } from "./attachments.ts";
-import type { Session } from "../call/session.ts";
+
 import type { RunView } from "./live.ts";
-import { splitToolId } from "../model/tool.ts";
 
 const SHOWN_TASKS = 100;
 const SHOWN_CALLS = 10;

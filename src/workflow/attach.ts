@@ -1,7 +1,5 @@
-import type { RunState } from "../dag/run_state.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { within } from "../model/time.ts";
-import type { Caller } from "../model/call.ts";
+import type { RunState } from "../dag/mod.ts";
+import { AgentCardsError, type Caller, messageOf, within } from "../model/mod.ts";
 
 /** How long a request that was sent again waits for a journal that cannot be read yet, and how often it looks. */
 const PATIENCE_MS = 60_000;

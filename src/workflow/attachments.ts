@@ -1,14 +1,7 @@
-import { type ToolResult } from "../model/call.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import type { TaskState } from "../dag/run_state.ts";
-import type { Task } from "../dag/task.ts";
-import { messageOf } from "../model/errors.ts";
-import { isObject, type Json, type JsonObject } from "../model/json.ts";
-import type { Beside } from "../model/tool.ts";
-import { log } from "../telemetry/log.ts";
-import { textResult } from "../call/answer.ts";
-import { MEANT } from "../call/call_tool.ts";
-import type { Session } from "../call/session.ts";
+import { MEANT, type Session, textResult } from "../call/mod.ts";
+import { kindOf, type Task, type TaskState } from "../dag/mod.ts";
+import { type Beside, isObject, type Json, type JsonObject, messageOf, type ToolResult } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 
 /** The attachments of a run's answer: content that is no text, and metadata by task. */
 export interface Attachments {

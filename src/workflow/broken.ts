@@ -1,6 +1,6 @@
-import { messageOf } from "../model/errors.ts";
-import { log } from "../telemetry/log.ts";
-import type { Session } from "../call/session.ts";
+import type { Session } from "../call/mod.ts";
+import { messageOf } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 
 const AGAIN_AFTER_MS = 5_000;
 

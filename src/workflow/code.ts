@@ -1,16 +1,19 @@
-import type { RunPorts, TaskResult } from "../dag/run_port.ts";
-import type { CodeTask } from "../dag/task.ts";
-import type { Json } from "../model/json.ts";
-import { signature } from "../model/signature.ts";
-import { cut } from "../model/text.ts";
-import { readStored, runCode } from "../code/run_code.ts";
-import { explained, NOTHING_RETURNED, typeProblems, unfenced } from "../code/hints.ts";
-import type { CodeRoom } from "../code/services.ts";
-import { chosenTools } from "../code/tool_types.ts";
-import { MAX_STATE, returned } from "../code/state.ts";
-import { denied } from "../policy/denied.ts";
-import type { Session } from "../call/session.ts";
-import { forbiddenOwnTool } from "../policy/rules.ts";
+import type { Session } from "../call/mod.ts";
+import {
+  chosenTools,
+  type CodeRoom,
+  explained,
+  MAX_STATE,
+  NOTHING_RETURNED,
+  readStored,
+  returned,
+  runCode,
+  typeProblems,
+  unfenced,
+} from "../code/mod.ts";
+import type { CodeTask, RunPorts, TaskResult } from "../dag/mod.ts";
+import { cut, type Json, signature } from "../model/mod.ts";
+import { denied, forbiddenOwnTool } from "../policy/mod.ts";
 
 const SHOWN_TOOLS = 3;
 const SHOWN_SIGNATURE = 200;

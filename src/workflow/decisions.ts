@@ -1,13 +1,17 @@
-import { APPROVAL_MS, NOT_ALLOWED } from "../dag/approval.ts";
-import type { DecidedBy, Happening } from "../dag/event.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import { planAgain } from "../dag/plan.ts";
-import type { RunState, TaskState } from "../dag/run_state.ts";
-import { referencesIn } from "../dag/references.ts";
-import type { Plan, Task } from "../dag/task.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
+import {
+  APPROVAL_MS,
+  type DecidedBy,
+  type Happening,
+  kindOf,
+  NOT_ALLOWED,
+  type Plan,
+  planAgain,
+  referencesIn,
+  type RunState,
+  type Task,
+  type TaskState,
+} from "../dag/mod.ts";
+import { AgentCardsError, isObject, type Json, oneLine } from "../model/mod.ts";
 
 export type Action =
   | "status"

@@ -1,8 +1,8 @@
+import { parseInput } from "../call/mod.ts";
+import type { RunOptions } from "../dag/mod.ts";
+import { AgentCardsError, isObject, type Json } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-import type { RunOptions } from "../dag/event.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { isObject, type Json } from "../model/json.ts";
-import { parseInput } from "../call/input.ts";
+
 import type { Request } from "./decisions.ts";
 
 const ids = z.array(z.string().max(64)).max(10_000);

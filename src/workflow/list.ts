@@ -1,7 +1,8 @@
-import { isOver } from "../dag/event.ts";
-import { isObject, type JsonObject } from "../model/json.ts";
+import { isOver } from "../dag/mod.ts";
+import { isObject, type JsonObject } from "../model/mod.ts";
+
 import { reportsOf, type RunReport } from "./report.ts";
-import type { WorkSession } from "./workflows.ts";
+import type { WorkSession } from "./port.ts";
 
 /** The number of runs of a folder that are looked at, and that an agent is told. */
 const LOOKED_AT = 500;

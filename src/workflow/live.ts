@@ -1,19 +1,22 @@
-import type { Journal, Writer } from "../dag/journal.ts";
-import { type DecidedBy, isOver, type RunEvent } from "../dag/event.ts";
-import { startRun } from "../dag/run.ts";
-import type { Run } from "../dag/run_port.ts";
-import type { Fold } from "../dag/state.ts";
-import type { RunState } from "../dag/run_state.ts";
-import type { Plan } from "../dag/task.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { log } from "../telemetry/log.ts";
-import type { Caller } from "../model/call.ts";
-import type { Session } from "../call/session.ts";
+import type { Session, ToolBook } from "../call/mod.ts";
+import {
+  type DecidedBy,
+  type Fold,
+  isOver,
+  type Journal,
+  type Plan,
+  type Run,
+  type RunEvent,
+  type RunState,
+  startRun,
+  type Writer,
+} from "../dag/mod.ts";
+import { AgentCardsError, type Caller, isObject, messageOf } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import { codePort, type CodeServices } from "./code.ts";
 import { createPorts, type PortOptions } from "./task_ports.ts";
 import { progressTo, type Teller } from "./progress.ts";
-import type { ToolBook } from "../call/plan_tasks.ts";
 
 /** A run as it stands. */
 export interface RunView {

@@ -1,11 +1,8 @@
-import { variablesOf } from "../config/expand.ts";
-import type { RunRow } from "../dag/run_row.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import type { Task } from "../dag/task.ts";
-import { canonicalJson, sha256 } from "../model/json.ts";
-import { splitToolId } from "../model/tool.ts";
-import { serversSpokenOf } from "../code/tool_types.ts";
-import type { Session } from "../call/session.ts";
+import type { Session } from "../call/mod.ts";
+import { serversSpokenOf } from "../code/mod.ts";
+import { variablesOf } from "../config/mod.ts";
+import { kindOf, type RunRow, type Task } from "../dag/mod.ts";
+import { canonicalJson, sha256, splitToolId } from "../model/mod.ts";
 
 /** Whether a session can start everything a run needs. */
 export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {

@@ -1,8 +1,7 @@
-import { type Planning, planTasks } from "../call/plan_tasks.ts";
-import type { RunState } from "../dag/run_state.ts";
-import type { Plan } from "../dag/task.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
+import { type Planning, planTasks } from "../call/mod.ts";
+import type { Plan, RunState } from "../dag/mod.ts";
+import { AgentCardsError, oneLine } from "../model/mod.ts";
+
 import { replacedIn, type Request } from "./decisions.ts";
 
 /** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */

@@ -1,10 +1,8 @@
-import type { RunEvent, RunOptions } from "../dag/event.ts";
-import type { Journal } from "../dag/journal.ts";
-import type { Held } from "../dag/pending.ts";
-import type { RunState } from "../dag/run_state.ts";
-import type { CodeRoom } from "../code/services.ts";
-import type { Session } from "../call/session.ts";
-import type { Suggestions } from "../suggest/suggestions.ts";
+import type { Session } from "../call/mod.ts";
+import type { CodeRoom } from "../code/mod.ts";
+import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
+import type { Suggestions } from "../suggest/mod.ts";
+
 import type { Request } from "./decisions.ts";
 import type { Decider, RunView } from "./live.ts";
 

@@ -1,7 +1,5 @@
-import type { RunEvent } from "../dag/event.ts";
-import type { RunState } from "../dag/run_state.ts";
-import { progressText } from "../model/progress.ts";
-import { oneLine } from "../model/text.ts";
+import type { RunEvent, RunState } from "../dag/mod.ts";
+import { oneLine, progressText } from "../model/mod.ts";
 
 type Tell = (progress: Record<string, unknown>) => void;
 

@@ -1,9 +1,15 @@
-import type { RunEvent, RunStatus, TaskStatus } from "../dag/event.ts";
-import type { RunFilter } from "../dag/journal.ts";
-import type { RunRow } from "../dag/run_row.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import { ranMs, type RunState } from "../dag/run_state.ts";
-import { isObject, type JsonObject } from "../model/json.ts";
+import {
+  kindOf,
+  ranMs,
+  type RunEvent,
+  type RunFilter,
+  type RunRow,
+  type RunState,
+  type RunStatus,
+  type TaskStatus,
+} from "../dag/mod.ts";
+import { isObject, type JsonObject } from "../model/mod.ts";
+
 import { pendingText, type RunStats } from "./answer.ts";
 import type { Workflows } from "./port.ts";
 import { isResting, restingState } from "./resting.ts";

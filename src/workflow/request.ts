@@ -1,15 +1,12 @@
-import type { RunOptions } from "../dag/event.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
-import { splitToolId, type Tool } from "../model/tool.ts";
-import type { Caller } from "../model/call.ts";
-import { cautiously, type Proposal } from "../suggest/suggestions.ts";
+import type { RunOptions } from "../dag/mod.ts";
+import { AgentCardsError, type Caller, type JsonObject, oneLine, splitToolId, type Tool } from "../model/mod.ts";
+import { cautiously, type Proposal } from "../suggest/mod.ts";
+
 import { workflowAnswer } from "./answer.ts";
 import { listRuns } from "./list.ts";
 import { meantTools, type RunAnswer } from "./attachments.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./input.ts";
-import type { WorkSession } from "./workflows.ts";
+import type { WorkSession } from "./port.ts";
 
 const SHOWN_REASONS = 24;
 

@@ -1,8 +1,7 @@
+import type { RunRow, RunState } from "../dag/mod.ts";
+import { AgentCardsError, oneLine } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-import type { RunRow } from "../dag/run_row.ts";
-import type { RunState } from "../dag/run_state.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
+
 import type { Decider } from "./live.ts";
 
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */

@@ -1,24 +1,37 @@
-import type { Caller, CallResult, Origin, ToolResult } from "../model/call.ts";
-import { approvalHash } from "../dag/approval.ts";
-import type { CallOptions, RunPorts, TaskResult } from "../dag/run_port.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import type { ToolTask } from "../dag/task.ts";
-
-import { AgentCardsError, inOneLine, messageOf, toAgentCardsError } from "../model/errors.ts";
-import { foldArguments } from "../model/fold.ts";
-import type { Json, JsonObject } from "../model/json.ts";
-import { oneLine } from "../model/text.ts";
-import { type Output, splitToolId } from "../model/tool.ts";
-import { log } from "../telemetry/log.ts";
-import { argumentCheck, signatureNote, writtenArguments } from "../call/arguments.ts";
-import { besideValue, codeValueOf, outlined, valueOf } from "../call/answer.ts";
-import { toolCall } from "../call/call_tool.ts";
-import { putApproval } from "../call/human/approval.ts";
-import { wholeOf } from "../code/run_code.ts";
-import { newHandle } from "../call/results.ts";
-import type { Session } from "../call/session.ts";
-import { createQuestions } from "../call/human/run_watchers.ts";
-import type { ToolBook } from "../call/plan_tasks.ts";
+import {
+  argumentCheck,
+  besideValue,
+  codeValueOf,
+  createQuestions,
+  newHandle,
+  outlined,
+  putApproval,
+  type Session,
+  signatureNote,
+  type ToolBook,
+  toolCall,
+  valueOf,
+  writtenArguments,
+} from "../call/mod.ts";
+import { wholeOf } from "../code/mod.ts";
+import { approvalHash, type CallOptions, kindOf, type RunPorts, type TaskResult, type ToolTask } from "../dag/mod.ts";
+import {
+  AgentCardsError,
+  type Caller,
+  type CallResult,
+  foldArguments,
+  inOneLine,
+  type Json,
+  type JsonObject,
+  messageOf,
+  oneLine,
+  type Origin,
+  type Output,
+  splitToolId,
+  toAgentCardsError,
+  type ToolResult,
+} from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
 
 export interface PortOptions {
   readonly run: string;

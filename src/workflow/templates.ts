@@ -1,13 +1,18 @@
-import { kindOf } from "../dag/kinds/all.ts";
-import type { Database } from "../db/database.ts";
-import type { RunOptions } from "../dag/event.ts";
-import { escapeReferences, referencesIn } from "../dag/references.ts";
-import type { Task } from "../dag/task.ts";
-import { AgentCardsError } from "../model/errors.ts";
-import { canonicalJson, type Json, type JsonObject, sha256 } from "../model/json.ts";
-import { within } from "../model/time.ts";
-import { nearest, oneLine } from "../model/text.ts";
-import { type Tool, toolId, WORKFLOW_SERVER } from "../model/tool.ts";
+import { escapeReferences, kindOf, referencesIn, type RunOptions, type Task } from "../dag/mod.ts";
+import type { Database } from "../db/mod.ts";
+import {
+  AgentCardsError,
+  canonicalJson,
+  type Json,
+  type JsonObject,
+  nearest,
+  oneLine,
+  sha256,
+  type Tool,
+  toolId,
+  within,
+  WORKFLOW_SERVER,
+} from "../model/mod.ts";
 
 /** What may differ from one run of a saved workflow to the next: an argument of one of its tasks. */
 export interface TemplateParameter {

@@ -1,18 +1,24 @@
-import { isGenuine } from "../dag/approval.ts";
-import { type Happening, isOver } from "../dag/event.ts";
-import type { Journal } from "../dag/journal.ts";
-import type { RunRow } from "../dag/run_row.ts";
-import { kindOf } from "../dag/kinds/all.ts";
-import { planAgain } from "../dag/plan.ts";
-import { pendingOf, summaryOf } from "../dag/pending.ts";
-import type { RunState } from "../dag/run_state.ts";
-import { createFold, type Fold, record } from "../dag/state.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import { oneLine } from "../model/text.ts";
-import { createTurns } from "../model/keyed_mutex.ts";
-import { log } from "../telemetry/log.ts";
+import { checkOptions, createToolBook, planTasks, type Session, type ToolBook } from "../call/mod.ts";
+import {
+  createFold,
+  type Fold,
+  type Happening,
+  isGenuine,
+  isOver,
+  type Journal,
+  kindOf,
+  pendingOf,
+  planAgain,
+  record,
+  type RunRow,
+  type RunState,
+  summaryOf,
+} from "../dag/mod.ts";
+import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
+import { log } from "../telemetry/mod.ts";
+
 import type { CodeServices } from "./code.ts";
-import type { Session } from "../call/session.ts";
+
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
 import { createBrokenRuns } from "./broken.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./live.ts";
@@ -32,10 +38,8 @@ import {
 import type { RunListener, StartRequest, Workflows } from "./port.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./needs.ts";
 import { isAskable, onceReadable } from "./attach.ts";
-import { checkOptions, createToolBook, planTasks, type ToolBook } from "../call/plan_tasks.ts";
-import { planDecision } from "./plan_decision.ts";
 
-export type { StartRequest, Workflows, WorkSession } from "./port.ts";
+import { planDecision } from "./plan_decision.ts";
 
 export interface WorkflowsOptions {
   readonly journal: Journal;

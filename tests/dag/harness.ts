@@ -1,6 +1,6 @@
 // Runs plans with tools that are functions of the test, over a journal in memory.
 import type { Decision, RunEvent, RunOptions } from "../../src/dag/event.ts";
-import type { Writer } from "../../src/dag/journal.ts";
+import type { Writer } from "../../src/dag/journal/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createJournal } from "../../src/dag/journal.ts";
-import type { RunHead } from "../../src/dag/run_row.ts";
+import { createJournal } from "../../src/dag/journal/journal.ts";
+import type { RunHead } from "../../src/dag/journal/run_row.ts";
 import type { Happening, RunEvent } from "../../src/dag/event.ts";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/pglite.ts";

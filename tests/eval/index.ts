@@ -2,7 +2,7 @@
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
 import { openDatabase } from "../../src/db/pglite.ts";
-import { createCatalogueStore } from "../../src/call/catalogue.ts";
+import { createCatalogueStore } from "../../src/call/catalogue/catalogue.ts";
 import { readTools } from "../../src/mcp/discover.ts";
 import { isObject } from "../../src/model/json.ts";
 import type { ToolNote } from "../../src/model/tool.ts";

@@ -1,7 +1,7 @@
 // What a task costs beyond its own work: plan, scheduler and journal on the real database, with tools that do nothing;
 // and how soon a long run goes on after its engine was killed.
 import process from "node:process";
-import { createJournal, type Journal } from "../../src/dag/journal.ts";
+import { createJournal, type Journal } from "../../src/dag/journal/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { RunPorts } from "../../src/dag/run_port.ts";

@@ -1,8 +1,8 @@
 // A runner of workflows in a process of its own: it begins runs, or takes them over, when it is told to, in a journal
 // that it shares with others. Its tools append to a file what they do. Doubts it resolves by skipping.
 import type { Happening, RunEvent } from "../../src/dag/event.ts";
-import { createJournal, type Journal, type Writer } from "../../src/dag/journal.ts";
-import type { RunRow } from "../../src/dag/run_row.ts";
+import { createJournal, type Journal, type Writer } from "../../src/dag/journal/journal.ts";
+import type { RunRow } from "../../src/dag/journal/run_row.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, RunPorts, TaskResult } from "../../src/dag/run_port.ts";

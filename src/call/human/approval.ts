@@ -1,10 +1,14 @@
-import type { ApprovalRequest } from "../../model/call.ts";
-import { foldArguments } from "../../model/fold.ts";
-import { canonicalJson, sha256 } from "../../model/json.ts";
-import type { Ask } from "../../model/question.ts";
-import { oneLine } from "../../model/text.ts";
-import { splitToolId } from "../../model/tool.ts";
-import { fingerprint } from "../catalogue.ts";
+import {
+  type ApprovalRequest,
+  type Ask,
+  canonicalJson,
+  foldArguments,
+  oneLine,
+  sha256,
+  splitToolId,
+} from "../../model/mod.ts";
+
+import { fingerprint } from "../catalogue/catalogue.ts";
 import type { Session } from "../session.ts";
 
 type Asked = Omit<ApprovalRequest, "definition">;

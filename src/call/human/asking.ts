@@ -1,9 +1,15 @@
-import type { WhileAsked } from "../../mcp/upstream.ts";
-import type { Call, Caller } from "../../model/call.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import type { Ask, Capabilities, ServerRequest } from "../../model/question.ts";
-import { oneLine } from "../../model/text.ts";
+import type { WhileAsked } from "../../mcp/mod.ts";
+import {
+  AgentCardsError,
+  type Ask,
+  type Call,
+  type Caller,
+  type Capabilities,
+  isObject,
+  oneLine,
+  type ServerRequest,
+} from "../../model/mod.ts";
+
 import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */

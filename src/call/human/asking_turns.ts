@@ -1,6 +1,5 @@
+import { AgentCardsError, type Call } from "../../model/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import type { Call } from "../../model/call.ts";
 
 /** So many questions, and so many requests to the client's model, may be put for one call. */
 export const MOST_FOR_A_CALL = 20;

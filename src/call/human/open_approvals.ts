@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, sha256 } from "../../model/json.ts";
+import { canonicalJson, type Json, sha256 } from "../../model/mod.ts";
 
 /** A call that waits for a human while a client's dialogue is open. */
 export interface OpenCall {

@@ -1,7 +1,4 @@
-import type { ServerRequest } from "../../model/question.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { withoutInvisible } from "../../model/invisible.ts";
-import { cut, oneLine, sanitise } from "../../model/text.ts";
+import { AgentCardsError, cut, oneLine, sanitise, type ServerRequest, withoutInvisible } from "../../model/mod.ts";
 
 const LONGEST_MESSAGE = 4_000;
 const LONGEST_QUESTION = 64 * 1024;

@@ -1,6 +1,13 @@
-import type { Call, Caller, Human } from "../../model/call.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import type { Ask, Capabilities, ServerRequest } from "../../model/question.ts";
+import {
+  AgentCardsError,
+  type Ask,
+  type Call,
+  type Caller,
+  type Capabilities,
+  type Human,
+  type ServerRequest,
+} from "../../model/mod.ts";
+
 import type { ClientSide } from "../session.ts";
 import { askClient, askOf, declared, offered, questionText, takes } from "./asking.ts";
 

@@ -1,11 +1,15 @@
+import {
+  AgentCardsError,
+  type Call,
+  type CallResult,
+  isObject,
+  oneLine,
+  type ServerRequest,
+  toolId,
+} from "../../model/mod.ts";
+import { log } from "../../telemetry/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-import type { Call, CallResult } from "../../model/call.ts";
-import type { ServerRequest } from "../../model/question.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import { oneLine } from "../../model/text.ts";
-import { log } from "../../telemetry/log.ts";
-import { toolId } from "../../model/tool.ts";
+
 import { askClient, askOf, declared, humanNeeded, questionText, takes } from "./asking.ts";
 import { countQuestion, inTurn } from "./asking_turns.ts";
 import { namedMessage, presentable } from "./question_form.ts";

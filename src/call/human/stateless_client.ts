@@ -1,7 +1,4 @@
-import { type CallResult } from "../../model/call.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { canonicalJson, sha256 } from "../../model/json.ts";
-import type { Ask } from "../../model/question.ts";
+import { AgentCardsError, type Ask, type CallResult, canonicalJson, sha256 } from "../../model/mod.ts";
 
 type Message = Record<string, unknown>;
 

@@ -1,6 +1,7 @@
+import { AgentCardsError, type ErrorCode } from "../../model/mod.ts";
+import type { Redactor } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
-import type { Redactor } from "../../telemetry/redact.ts";
-import { AgentCardsError, type ErrorCode } from "../../model/errors.ts";
+
 import type { LargeFrames } from "./port.ts";
 import type { HideRequest, LargeReply, LargeRequest, PartRequest } from "./worker.ts";
 import { newHandle, type ResultStore } from "../results.ts";

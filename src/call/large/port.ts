@@ -1,5 +1,5 @@
-import type { LargeMessage } from "../../mcp/connect_stdio.ts";
-import type { Json, Step } from "../../model/json.ts";
+import type { LargeMessage } from "../../mcp/mod.ts";
+import type { Json, Step } from "../../model/mod.ts";
 
 /** Parses frames of many megabytes in a Worker, so that nobody else waits for them. */
 export interface LargeFrames {

@@ -1,17 +1,24 @@
+import { MAX_LIST_BYTES, MAX_PAGE_ENTRIES, type Message, requestIdIn } from "../../mcp/mod.ts";
+import {
+  AgentCardsError,
+  follow,
+  isObject,
+  type Json,
+  jsonDepth,
+  type LargeResult,
+  messageOf,
+  toAgentCardsError,
+  type ToolResult,
+} from "../../model/mod.ts";
+import { type Hidden, hidePii, readPatterns } from "../../policy/mod.ts";
+import { createRedactor } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { type LargeResult, type ToolResult } from "../../model/call.ts";
-// Parses, redacts, shapes and stores one large frame at a time.
-import { MAX_LIST_BYTES, MAX_PAGE_ENTRIES } from "../../mcp/list_bounds.ts";
-import { requestIdIn } from "../../mcp/request_id.ts";
-import type { Message } from "../../mcp/stdio.ts";
 
-import { AgentCardsError, messageOf, toAgentCardsError } from "../../model/errors.ts";
-import { follow, isObject, type Json, jsonDepth } from "../../model/json.ts";
-import { type Hidden, hidePii, readPatterns } from "../../policy/pii.ts";
-import { createRedactor } from "../../telemetry/redact.ts";
+// Parses, redacts, shapes and stores one large frame at a time.
+
 import { shapeAnswer, type Shaped, shownJson, textResult, unstored, valueOf } from "../answer.ts";
 import type { HowToHide, Part, Place } from "./port.ts";
-import { MOST_KEPT } from "../pii_quota.ts";
+import { MOST_KEPT } from "../privacy/quota.ts";
 import { readable, slice, writeStored } from "../results.ts";
 
 export interface LargeRequest {

@@ -1,8 +1,9 @@
+import { referencesIn } from "../../dag/mod.ts";
+import { cut, isObject, type JsonObject, oneLine, type Tool } from "../../model/mod.ts";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { referencesIn } from "../../dag/references.ts";
-import { isObject, type JsonObject } from "../../model/json.ts";
-import { cut, oneLine } from "../../model/text.ts";
-import type { CheckedTool } from "../arguments.ts";
+
+/** The part of a tool that its arguments are checked by. */
+export type CheckedTool = Pick<Tool, "hash" | "inputSchema">;
 
 /** The problems of arguments by a schema, found on the thread that asks; the caller has bounded both. */
 export type SchemaCheck = (tool: CheckedTool, args: JsonObject) => string[];

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from "../../model/json.ts";
-import { schemaAt } from "../../model/schema_type.ts";
+import { isObject, type JsonObject, schemaAt } from "../../model/mod.ts";
 
 const MAX_DEPTH = 48;
 /** Characters of a text that take as long to check as one value. */

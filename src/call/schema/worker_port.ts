@@ -1,7 +1,8 @@
+import type { JsonObject } from "../../model/mod.ts";
+import { log } from "../../telemetry/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-import type { JsonObject } from "../../model/json.ts";
-import { log } from "../../telemetry/log.ts";
-import type { CheckedTool } from "../arguments.ts";
+
+import type { CheckedTool } from "./check.ts";
 import type { SchemaReply, SchemaRequest } from "./worker.ts";
 
 /** A check that takes longer is given up, and its schema is not tried again. */

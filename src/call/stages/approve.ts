@@ -1,8 +1,5 @@
-import type { Call } from "../../model/call.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { foldArguments } from "../../model/fold.ts";
-import { isObject } from "../../model/json.ts";
-import { toolId } from "../../model/tool.ts";
+import { AgentCardsError, type Call, foldArguments, isObject, toolId } from "../../model/mod.ts";
+
 import { approvalKey, putApproval } from "../human/approval.ts";
 import { canPut, FORM, humanNeeded } from "../human/asking.ts";
 import type { Session } from "../session.ts";

@@ -1,5 +1,5 @@
-import { type Call, type CallResult, isFailure } from "../../model/call.ts";
-import { toolId } from "../../model/tool.ts";
+import { type Call, type CallResult, isFailure, toolId } from "../../model/mod.ts";
+
 import type { Observer } from "../observer.ts";
 import type { Stage } from "./stage.ts";
 

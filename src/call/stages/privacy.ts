@@ -1,6 +1,5 @@
-import type { CallResult, Client } from "../../model/call.ts";
-import { messageOf } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
+import { type CallResult, type Client, isObject, messageOf } from "../../model/mod.ts";
+
 import { shownJson, textResult } from "../answer.ts";
 import type { Privacy } from "../session.ts";
 import type { Stage } from "./stage.ts";

@@ -1,6 +1,5 @@
-import type { Call, CallResult } from "../../model/call.ts";
-import type { ServerRequest } from "../../model/question.ts";
-import { toolId } from "../../model/tool.ts";
+import { type Call, type CallResult, type ServerRequest, toolId } from "../../model/mod.ts";
+
 import { canPut, FORM, humanNeeded, PAGE, questionText } from "../human/asking.ts";
 import { isQuestion, settleQuestions } from "../human/server_questions.ts";
 import type { Session } from "../session.ts";

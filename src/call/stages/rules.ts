@@ -1,8 +1,7 @@
-import type { Config } from "../../config/schema.ts";
-import { judgeAddress } from "../../policy/address.ts";
-import { denied } from "../../policy/denied.ts";
-import { judge } from "../../policy/rules.ts";
-import { toolId } from "../../model/tool.ts";
+import type { Config } from "../../config/mod.ts";
+import { toolId } from "../../model/mod.ts";
+import { denied, judge, judgeAddress } from "../../policy/mod.ts";
+
 import type { Stage } from "./stage.ts";
 
 /** Judges the call: ends a forbidden one, and notes the rule that wants a human's approval. */

@@ -1,7 +1,6 @@
+import { type Call, type CallResult, OWN_SERVER, toolId, withoutInvisible, WORKFLOW_SERVER } from "../../model/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-import type { Call, CallResult } from "../../model/call.ts";
-import { withoutInvisible } from "../../model/invisible.ts";
-import { OWN_SERVER, toolId, WORKFLOW_SERVER } from "../../model/tool.ts";
+
 import { declared } from "../human/asking.ts";
 import { callOwnTool } from "../own_tools.ts";
 import type { Session } from "../session.ts";

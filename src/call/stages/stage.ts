@@ -1,4 +1,4 @@
-import type { Call, CallResult } from "../../model/call.ts";
+import type { Call, CallResult } from "../../model/mod.ts";
 
 /** The rest of the way of a call. */
 export type Next = (call: Call) => Promise<CallResult>;

@@ -1,15 +1,29 @@
+import {
+  addSecrets,
+  applyChange,
+  type Backup,
+  backUp,
+  claudeCommands,
+  ensureHome,
+  type FileEdit,
+  findClaude,
+  hashOf,
+  isClaudeRunning,
+  type Move,
+  openBackups,
+  parseConfig,
+  parseFile,
+  record,
+  removeServers,
+  replaceFile,
+  runClaude,
+  runId,
+  stillTrue,
+  writeConfig,
+} from "../../config/mod.ts";
+import { AgentCardsError, messageOf, toAgentCardsError } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { applyChange, stillTrue } from "../../config/clients/apply.ts";
-import { type Backup, backUp, hashOf, openBackups, record, runId } from "../../config/clients/backup.ts";
-import { claudeCommands, findClaude, isClaudeRunning, runClaude } from "../../config/clients/claude_cli.ts";
-import { parseFile } from "../../config/clients/parse.ts";
-import type { FileEdit } from "../../config/clients/rewrite.ts";
-import { ensureHome } from "../../config/home.ts";
-import { addSecrets } from "../../config/secrets.ts";
-import type { Move } from "../../config/clients/moves.ts";
-import { parseConfig } from "../../config/read.ts";
-import { removeServers, replaceFile, writeConfig } from "../../config/write.ts";
-import { AgentCardsError, messageOf, toAgentCardsError } from "../../model/errors.ts";
+
 import type { InitIo, ProbeResult } from "./io.ts";
 import { makeTarget, type Plan, type Target } from "./plan.ts";
 import { carriedOver } from "./rules.ts";

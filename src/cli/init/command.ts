@@ -1,14 +1,14 @@
+import { locateHome } from "../../config/mod.ts";
+import { messageOf, tokens } from "../../model/mod.ts";
+import { ownProgram } from "../../platform/mod.ts";
+import { instructionsFor, TOOLS } from "../../serve/mod.ts";
 import { system } from "../../platform/start.ts";
-import { locateHome } from "../../config/home.ts";
-import { TOOLS } from "../../serve/tools/all.ts";
-import { instructionsFor } from "../../serve/protocol.ts";
-import { messageOf } from "../../model/errors.ts";
-import { tokens } from "../../model/text.ts";
+
 import { confirm } from "../prompts/confirm.ts";
 import { learnTools, readServers } from "../index_command.ts";
 import { init } from "./init.ts";
 import type { InitOptions } from "./io.ts";
-import { ownProgram } from "../../platform/own_program.ts";
+
 import type { Terminal } from "../screen/terminal.ts";
 
 /** `agentcards init`, joined to this machine and its engine. */

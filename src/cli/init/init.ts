@@ -1,6 +1,6 @@
-import { CLIENT_NAMES } from "../../config/clients/client.ts";
-import type { Move, Origin } from "../../config/clients/moves.ts";
-import { describe, toAgentCardsError } from "../../model/errors.ts";
+import { CLIENT_NAMES, type Move, type Origin } from "../../config/mod.ts";
+import { describe, toAgentCardsError } from "../../model/mod.ts";
+
 import { applyPlan, type Outcome } from "./apply.ts";
 import type { InitIo, InitOptions } from "./io.ts";
 import { makePlan, type Plan } from "./plan.ts";

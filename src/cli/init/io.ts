@@ -1,7 +1,6 @@
+import type { Home, OwnCommand } from "../../config/mod.ts";
+import type { IndexReport } from "../../control/mod.ts";
 import { system } from "../../platform/start.ts";
-import type { OwnCommand } from "../../config/clients/client.ts";
-import type { Home } from "../../config/home.ts";
-import type { IndexReport } from "../../control/methods.ts";
 
 /** What `agentcards init` was asked to do. */
 export interface InitOptions {

@@ -1,29 +1,34 @@
-import { fs, system } from "../../platform/start.ts";
-import { join, resolve } from "node:path";
-import { AgentCardsError, messageOf } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import { nearest } from "../../model/text.ts";
 import {
+  type Additions,
+  type Change,
   CLIENT_NAMES,
   type ClientId,
+  entryAt,
+  type FileEdit,
+  findServers,
+  type Found,
+  type Item,
   type Machine,
+  managedPath,
+  mergeConfig,
+  type Move,
+  type Moves,
   OWN_NAME,
   type OwnCommand,
   ownEntry,
+  parseConfig,
+  parseFile,
+  type Permissions,
+  planMoves,
   type Problem,
+  readSecrets,
+  rewrite,
   type Source,
-} from "../../config/clients/client.ts";
-import { findServers, type Found } from "../../config/clients/find.ts";
-import { type Move, type Moves, planMoves } from "../../config/clients/moves.ts";
-import { parseFile } from "../../config/clients/parse.ts";
-import type { Permissions } from "../../config/clients/permissions.ts";
-import { managedPath } from "../../config/clients/places.ts";
-import type { Item } from "../../config/clients/item.ts";
-import { entryAt, type FileEdit, rewrite } from "../../config/clients/rewrite.ts";
-import type { Change } from "../../config/clients/backup.ts";
-import { parseConfig } from "../../config/read.ts";
-import { readSecrets } from "../../config/secrets.ts";
-import { type Additions, mergeConfig } from "../../config/write.ts";
+} from "../../config/mod.ts";
+import { AgentCardsError, isObject, messageOf, nearest } from "../../model/mod.ts";
+import { fs, system } from "../../platform/start.ts";
+import { join, resolve } from "node:path";
+
 import type { InitIo, InitOptions } from "./io.ts";
 import { permissionsOf } from "./rules.ts";
 

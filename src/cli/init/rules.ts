@@ -1,9 +1,14 @@
-import type { Machine, ServerEntry, Source } from "../../config/clients/client.ts";
-import type { Move } from "../../config/clients/moves.ts";
-import { type Permissions, readPermissions } from "../../config/clients/permissions.ts";
-import { claudeSettings } from "../../config/clients/places.ts";
-import { programOf } from "../../config/program.ts";
-import { isObject } from "../../model/json.ts";
+import {
+  claudeSettings,
+  type Machine,
+  type Move,
+  type Permissions,
+  programOf,
+  readPermissions,
+  type ServerEntry,
+  type Source,
+} from "../../config/mod.ts";
+import { isObject } from "../../model/mod.ts";
 
 type Servers = Readonly<Record<string, ServerEntry>>;
 

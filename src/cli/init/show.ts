@@ -1,7 +1,15 @@
-import { CLIENT_NAMES, OWN_NAME, ownEntry, type ServerEntry } from "../../config/clients/client.ts";
-import { type Move, type Origin, originText } from "../../config/clients/moves.ts";
-import type { Additions } from "../../config/write.ts";
-import { oneLine } from "../../model/text.ts";
+import {
+  type Additions,
+  CLIENT_NAMES,
+  type Move,
+  type Origin,
+  originText,
+  OWN_NAME,
+  ownEntry,
+  type ServerEntry,
+} from "../../config/mod.ts";
+import { oneLine } from "../../model/mod.ts";
+
 import type { Outcome } from "./apply.ts";
 import type { InitIo } from "./io.ts";
 import { ownCommand, type Plan } from "./plan.ts";

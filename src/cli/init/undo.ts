@@ -1,11 +1,19 @@
+import {
+  type Backup,
+  claudeCommands,
+  type FileEdit,
+  lookBack,
+  openBackups,
+  parseFile,
+  record,
+  reverse,
+  runClaude,
+  takeBack,
+  type Undone,
+} from "../../config/mod.ts";
+import { messageOf, oneLine } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { lookBack, takeBack, type Undone } from "../../config/clients/apply.ts";
-import { type Backup, openBackups, record } from "../../config/clients/backup.ts";
-import { claudeCommands, runClaude } from "../../config/clients/claude_cli.ts";
-import { parseFile } from "../../config/clients/parse.ts";
-import { type FileEdit, reverse } from "../../config/clients/rewrite.ts";
-import { messageOf } from "../../model/errors.ts";
-import { oneLine } from "../../model/text.ts";
+
 import { claudeToAsk } from "./apply.ts";
 import type { InitIo, InitOptions } from "./io.ts";
 import { clientOf } from "./plan.ts";

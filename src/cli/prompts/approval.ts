@@ -1,9 +1,7 @@
+import type { ApprovalReport } from "../../control/mod.ts";
+import { foldArguments, isObject, oneLine, spelledOut, splitToolId } from "../../model/mod.ts";
 import { stdio } from "../../platform/start.ts";
-import type { ApprovalReport } from "../../control/workflow_methods.ts";
-import { foldArguments } from "../../model/fold.ts";
-import { isObject } from "../../model/json.ts";
-import { oneLine, spelledOut } from "../../model/text.ts";
-import { splitToolId } from "../../model/tool.ts";
+
 import { ago } from "../screen/relative_time.ts";
 import { screen } from "../screen/screen.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";

@@ -1,5 +1,6 @@
-import type { ApprovalReport } from "../../control/workflow_methods.ts";
-import { oneLine } from "../../model/text.ts";
+import type { ApprovalReport } from "../../control/mod.ts";
+import { oneLine } from "../../model/mod.ts";
+
 import { ago } from "../screen/relative_time.ts";
 import { askAboutCall, canAskHere } from "./approval.ts";
 import { ask } from "../ask.ts";

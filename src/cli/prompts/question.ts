@@ -1,6 +1,6 @@
-import type { TakeQuestion } from "../../control/client.ts";
-import { isObject } from "../../model/json.ts";
-import { cut, oneLine, spelledOut } from "../../model/text.ts";
+import type { TakeQuestion } from "../../control/mod.ts";
+import { cut, isObject, oneLine, spelledOut } from "../../model/mod.ts";
+
 import { askAboutCall, type AskedCall, canAskHere } from "./approval.ts";
 import { type Field, fieldsOf } from "./question_fields.ts";
 import type { Terminal } from "../screen/terminal.ts";

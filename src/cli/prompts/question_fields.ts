@@ -1,5 +1,4 @@
-import { isObject } from "../../model/json.ts";
-import { oneLine } from "../../model/text.ts";
+import { isObject, oneLine } from "../../model/mod.ts";
 
 interface Choice {
   readonly value: string;

@@ -1,5 +1,6 @@
-import type { RunReport } from "../../workflow/report.ts";
-import { AgentCardsError } from "../../model/errors.ts";
+import { AgentCardsError } from "../../model/mod.ts";
+import type { RunReport } from "../../workflow/mod.ts";
+
 import { ask } from "../ask.ts";
 
 const WHOLE = /^wf_[0-9a-f]{16}$/;

@@ -1,5 +1,6 @@
-import type { RunReport } from "../../workflow/report.ts";
-import { oneLine } from "../../model/text.ts";
+import { oneLine } from "../../model/mod.ts";
+import type { RunReport } from "../../workflow/mod.ts";
+
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
 import { type PendingText, pendingWords } from "./pending_text.ts";

@@ -1,5 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import { oneLine, sanitise } from "../../model/text.ts";
+import { isObject, type Json, type JsonObject, oneLine, sanitise } from "../../model/mod.ts";
 
 /** What a run waits for, as the engine tells it; lists know only the first four. */
 export interface PendingText {

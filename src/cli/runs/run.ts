@@ -1,4 +1,5 @@
-import { AgentCardsError } from "../../model/errors.ts";
+import { AgentCardsError } from "../../model/mod.ts";
+
 import { carryRun } from "./run_loop.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { readWorkflowFile } from "./workflow_file.ts";

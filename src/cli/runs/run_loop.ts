@@ -1,4 +1,5 @@
-import type { ApprovalReport } from "../../control/workflow_methods.ts";
+import type { ApprovalReport } from "../../control/mod.ts";
+
 import { askAboutCall, canAskHere } from "../prompts/approval.ts";
 import { ask, type Question } from "../ask.ts";
 import { exitCodeOf, printAnswer, type RunAnswer } from "./answer.ts";

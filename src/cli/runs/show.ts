@@ -1,5 +1,6 @@
-import type { RunDetails } from "../../workflow/report.ts";
-import { oneLine } from "../../model/text.ts";
+import { oneLine } from "../../model/mod.ts";
+import type { RunDetails } from "../../workflow/mod.ts";
+
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../dag/event.ts";
+import type { RunEvent } from "../../dag/mod.ts";
 
 /** One try of a task, on a clock that stands still while the run rests. */
 export interface Span {

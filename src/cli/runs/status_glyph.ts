@@ -1,4 +1,5 @@
-import type { TaskReport } from "../../workflow/report.ts";
+import type { TaskReport } from "../../workflow/mod.ts";
+
 import type { painter } from "../screen/terminal.ts";
 
 export type Paint = ReturnType<typeof painter>;

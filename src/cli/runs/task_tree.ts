@@ -1,7 +1,8 @@
-import type { RunEvent } from "../../dag/event.ts";
-import type { RunProgress } from "../../control/workflow_methods.ts";
-import type { TaskReport } from "../../workflow/report.ts";
-import { oneLine } from "../../model/text.ts";
+import type { RunProgress } from "../../control/mod.ts";
+import type { RunEvent } from "../../dag/mod.ts";
+import { oneLine } from "../../model/mod.ts";
+import type { TaskReport } from "../../workflow/mod.ts";
+
 import { fit, pad, widthOf } from "../screen/screen.ts";
 import { MARKS, type Paint, paintStatus, type Status } from "./status_glyph.ts";
 import { duration } from "../screen/terminal.ts";

@@ -1,6 +1,7 @@
+import type { RunProgress } from "../../control/mod.ts";
+import { AgentCardsError } from "../../model/mod.ts";
 import { system } from "../../platform/start.ts";
-import type { RunProgress } from "../../control/workflow_methods.ts";
-import { AgentCardsError } from "../../model/errors.ts";
+
 import { ask, type Question } from "../ask.ts";
 import { canRedraw, createLiveLines } from "../screen/live_lines.ts";
 import { questionTaker } from "../prompts/question.ts";

@@ -1,5 +1,6 @@
-import type { Template } from "../../workflow/templates.ts";
-import { oneLine } from "../../model/text.ts";
+import { oneLine } from "../../model/mod.ts";
+import type { Template } from "../../workflow/mod.ts";
+
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
 import { table } from "../screen/table.ts";

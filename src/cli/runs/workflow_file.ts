@@ -1,9 +1,7 @@
+import { AgentCardsError, isObject, messageOf, nearest, oneLine } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { basename } from "node:path";
 import { type Document, isMap, isNode, isSeq, LineCounter, parseDocument } from "yaml";
-import { AgentCardsError, messageOf } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import { nearest, oneLine } from "../../model/text.ts";
 
 /** A workflow as a person wrote it down. What is in its tasks and options, the engine checks. */
 export interface WorkflowFile {

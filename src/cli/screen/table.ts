@@ -1,5 +1,5 @@
+import { cut } from "../../model/mod.ts";
 import { stdio } from "../../platform/start.ts";
-import { cut } from "../../model/text.ts";
 
 /** Rows as aligned columns, the first row as heading; columns of numbers go to the right. */
 export function table(all: readonly (readonly string[])[], paint: (text: string) => string = (text) => text): string {

@@ -1,5 +1,6 @@
+import { canonicalJson } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { canonicalJson } from "../../model/json.ts";
+
 import { replaceFile } from "../write.ts";
 import { type Backup, hashOf, originalPath, record } from "./backup.ts";
 import { parseFile } from "./parse.ts";

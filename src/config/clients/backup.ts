@@ -1,7 +1,8 @@
+import { deepFreeze } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { join } from "node:path";
 import { z } from "../../../deps.ts";
-import { deepFreeze } from "../../model/json.ts";
+
 import type { Home } from "../home.ts";
 import { replaceFile } from "../write.ts";
 import type { ClientId } from "./client.ts";

@@ -1,7 +1,7 @@
+import { AgentCardsError, messageOf, oneLine } from "../../model/mod.ts";
 import { Command, type CommandOutput, fs, system } from "../../platform/start.ts";
 import { basename, delimiter, join } from "node:path";
-import { AgentCardsError, messageOf } from "../../model/errors.ts";
-import { oneLine } from "../../model/text.ts";
+
 import type { Item } from "./item.ts";
 import { entryAt, type FileEdit } from "./rewrite.ts";
 

@@ -1,5 +1,5 @@
-import { isObject } from "../../model/json.ts";
-import { oneLine } from "../../model/text.ts";
+import { isObject, oneLine } from "../../model/mod.ts";
+
 import { fileSchema } from "../schema.ts";
 import type { FoundServer, ServerEntry } from "./client.ts";
 import { flatten } from "./flatten.ts";

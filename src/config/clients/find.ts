@@ -1,8 +1,7 @@
+import { deepFreeze, isObject, matchesPattern, messageOf } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { messageOf } from "../../model/errors.ts";
-import { deepFreeze, isObject } from "../../model/json.ts";
-import { matchesPattern } from "../../model/pattern.ts";
+
 import {
   type ClientId,
   type FoundServer,

@@ -1,4 +1,5 @@
-import { isObject } from "../../model/json.ts";
+import { isObject } from "../../model/mod.ts";
+
 import type { ClientId } from "./client.ts";
 
 type Entry = Record<string, unknown>;

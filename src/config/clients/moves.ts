@@ -1,5 +1,5 @@
-import { canonicalJson, deepFreeze } from "../../model/json.ts";
-import { SERVER_NAME } from "../../model/tool.ts";
+import { canonicalJson, deepFreeze, SERVER_NAME } from "../../model/mod.ts";
+
 import { variablesIn } from "../expand.ts";
 import { settleName } from "../write.ts";
 import { CLIENT_NAMES, type FoundServer, type ServerEntry, type Source } from "./client.ts";

@@ -1,8 +1,7 @@
+import { jsonDepth, messageOf } from "../../model/mod.ts";
 import { parse as parseJsonc, type ParseError, printParseErrorCode } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { parse as parseYaml } from "yaml";
-import { messageOf } from "../../model/errors.ts";
-import { jsonDepth } from "../../model/json.ts";
 
 const MAX_DEPTH = 200;
 

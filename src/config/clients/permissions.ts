@@ -1,7 +1,6 @@
+import { isObject, matchesPattern, messageOf } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { messageOf } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import { matchesPattern } from "../../model/pattern.ts";
+
 import { parseFile } from "./parse.ts";
 
 /** A rule of Claude Code that names a tool of a moved server, and what it becomes. */

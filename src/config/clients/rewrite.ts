@@ -1,5 +1,5 @@
-import { AgentCardsError } from "../../model/errors.ts";
-import { canonicalJson, isObject } from "../../model/json.ts";
+import { AgentCardsError, canonicalJson, isObject } from "../../model/mod.ts";
+
 import { OWN_NAME } from "./client.ts";
 import { removeProperty, setProperty } from "./json_text.ts";
 import { parseFile, splitBom } from "./parse.ts";

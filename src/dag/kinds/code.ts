@@ -1,7 +1,4 @@
 import { z } from "../../../deps.ts";
-import { createCodeCalls } from "../code_calls.ts";
-import { timeOf } from "../attempt.ts";
-import { dependenciesOf } from "../inputs.ts";
 import { effectsOf, openEffects } from "../code_call.ts";
 import type { CodeTask } from "../task.ts";
 import { COMMON_FIELDS, LONGEST_TIMEOUT, type TaskKind } from "./kind.ts";
@@ -43,19 +40,6 @@ export const CODE: TaskKind<CodeTask> = {
   journalsCalls: true,
   effectOf: ({ side_effects }) => side_effects ? "effectful" : "read",
   isSafeToFail: ({ side_effects }) => !side_effects,
-  async run({ begin, task, node, attempt, input, flight, state, ports, gateInside, held, emit, patienceMs }) {
-    await begin();
-    const { controller } = flight;
-    const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
-    controller.signal.throwIfAborted();
-    const gate = gateInside;
-    const calls = createCodeCalls({ node, task, attempt, state, ports, gate, held, controller, emit, patienceMs });
-    flight.calls = calls;
-    // The state that code before it left, under the context of the task itself.
-    const context = { ...state.workflow.context, ...input };
-    const how = { ...timeOf(task), signal: controller.signal, call: calls.call };
-    return await calls.settled(await ports.runCode(task, { deps, context }, how));
-  },
   tools: () => [],
   describe: () => "code",
   waiting: ({ code }) => ({ code }),

@@ -1,14 +1,8 @@
+import type { Effect, JsonObject } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-import type { JsonObject } from "../../model/json.ts";
-import type { Effect } from "../../model/tool.ts";
+
 import type { CodeCall } from "../code_call.ts";
-import type { Happening, WaitingCall } from "../event.ts";
-import type { Flight } from "../attempt.ts";
-import type { Gate } from "../gate.ts";
-import type { Node } from "../nodes.ts";
-import type { Held } from "../pending.ts";
-import type { RunPorts, TaskResult } from "../run_port.ts";
-import type { RunState } from "../run_state.ts";
+import type { WaitingCall } from "../event.ts";
 import type { Task } from "../task.ts";
 
 export const LONGEST_TIMEOUT = 86_400_000;
@@ -22,28 +16,6 @@ export const COMMON_FIELDS = {
   retries: z.number().int().min(0).max(10).optional(),
 };
 
-/** One attempt to run a task. */
-export interface Attempt<T extends Task> {
-  readonly task: T;
-  readonly node: Node;
-  readonly attempt: number;
-  /** The input of the task, its references filled in. */
-  readonly input: JsonObject;
-  readonly flight: Flight;
-  readonly state: RunState;
-  readonly ports: RunPorts;
-  readonly gate: Gate;
-  /** The gate for calls that code makes: they have no place of their own that others could use. */
-  readonly gateInside: Gate;
-  readonly held: Map<string, Held>;
-  readonly patienceMs: number | undefined;
-  emit(happening: Happening): Promise<void>;
-  /** Writes the row that says that the attempt has begun. */
-  begin(approval?: string): Promise<void>;
-  /** To be told once a call has gone out. */
-  onSent(): void;
-}
-
 /** The call that may or may not have happened, with the calls that the task's code made. */
 export interface Doubtful {
   readonly sent?: JsonObject | undefined;
@@ -51,7 +23,7 @@ export interface Doubtful {
   readonly calls?: ReadonlyMap<number, CodeCall> | undefined;
 }
 
-/** A kind of task: its form, its references, its effect, the way it runs, its description. */
+/** A kind of task: its form, its references, its effect, its description. `run.ts` has the way it runs. */
 export interface TaskKind<T extends Task = Task> {
   /** The word for the kind in messages. */
   readonly word: string;
@@ -69,8 +41,6 @@ export interface TaskKind<T extends Task = Task> {
   effectOf(task: T, ofTool: (tool: string) => Effect): Effect;
   /** True if a failure of the task does not fail the run by itself. */
   isSafeToFail(task: T): boolean;
-  /** Undefined: the attempt waits for somebody and has not begun. */
-  run(attempt: Attempt<T>): Promise<TaskResult | undefined>;
   /** The tools that the task names. */
   tools(task: T): readonly string[];
   /** One line about the task for lists: `server:tool`, or `code`. */

@@ -1,6 +1,6 @@
+import { worse } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-import { worse } from "../../model/effect.ts";
-import { timeOf } from "../attempt.ts";
+
 import type { ToolTask } from "../task.ts";
 import { COMMON_FIELDS, type TaskKind } from "./kind.ts";
 
@@ -23,18 +23,6 @@ export const TOOL: TaskKind<ToolTask> = {
     return side_effects ? worse(effect, "effectful") : effect;
   },
   isSafeToFail: () => false,
-  async run({ task, node, input, flight: { controller: { signal } }, ports, gate, begin, onSent }) {
-    if (gate.holds(node, input)) return undefined;
-    const result = await ports.callTool(task, input, {
-      ...timeOf(task),
-      signal,
-      onSent,
-      allow: (needed) => gate.allow(node, input, needed, signal),
-      beforeSend: begin,
-    });
-    // A call that waits for somebody has not begun.
-    return result.ok || result.kind !== "held" ? result : undefined;
-  },
   tools: ({ tool }) => [tool],
   describe: ({ tool }) => tool,
   waiting: ({ tool }, input) => ({ tool, arguments: input }),

@@ -1,4 +1,5 @@
-import { jsonDepth } from "../../model/json.ts";
+import { jsonDepth } from "../../model/mod.ts";
+
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { refusal } from "./guard.ts";
 

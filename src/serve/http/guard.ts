@@ -1,3 +1,4 @@
+import { sha256 } from "../../model/mod.ts";
 import { timingSafeEqual } from "node:crypto";
 import {
   hostHeaderValidationResponse,
@@ -6,7 +7,6 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { sha256 } from "../../model/json.ts";
 
 /** The one address that is served. */
 export const PATH = "/mcp";

@@ -1,5 +1,6 @@
+import { isObject } from "../../model/mod.ts";
 import { createMcpHandler, ProtocolError, Server } from "@modelcontextprotocol/server";
-import { isObject } from "../../model/json.ts";
+
 import { SERVER_INFO } from "../protocol.ts";
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { FORWARDED } from "../forward.ts";

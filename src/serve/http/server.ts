@@ -1,6 +1,7 @@
+import { AgentCardsError, describe, messageOf } from "../../model/mod.ts";
 import type { AddressInfo } from "node:net";
 import { isLegacyRequest } from "@modelcontextprotocol/server";
-import { AgentCardsError, describe, messageOf } from "../../model/errors.ts";
+
 import { readBody } from "./body.ts";
 import { createGuard, PATH, refusal } from "./guard.ts";
 import { createLegacyHandler } from "./legacy.ts";

@@ -1,4 +1,4 @@
-import type { TOO_LONG } from "../../model/lines.ts";
+import type { TOO_LONG } from "../../model/start.ts";
 
 export type Line = Uint8Array | typeof TOO_LONG;
 

@@ -1,10 +1,9 @@
+import { harmlessVariables, type Home, requireOwnHome, requireOwnSocket, socketPath } from "../../config/start.ts";
+import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from "../../db/start.ts";
+import { AgentCardsError, messageOf } from "../../model/start.ts";
+import { systemProgram, VERSION } from "../../platform/start.ts";
 import { Command, type CommandStatus, fs, net, system } from "../../platform/start.ts";
-import { VERSION } from "../../platform/version.ts";
-import { harmlessVariables } from "../../config/environment.ts";
-import { type Home, requireOwnHome, requireOwnSocket, socketPath } from "../../config/home.ts";
-import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from "../../db/lock.ts";
-import { AgentCardsError, messageOf } from "../../model/errors.ts";
-import { systemProgram } from "../../platform/system_program.ts";
+
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
 import {

@@ -1,4 +1,4 @@
-import { isObject } from "../../model/json.ts";
+import { isObject } from "../../model/start.ts";
 
 /** The first line on the engine's socket, in both directions; raised when its meaning changes. */
 export const PROTOCOL = 2;

@@ -1,4 +1,5 @@
-import { createLineSplitter, TOO_LONG } from "../../model/lines.ts";
+import { createLineSplitter, TOO_LONG } from "../../model/start.ts";
+
 import type { Line } from "./channel.ts";
 
 /** Lines that come before anybody reads them wait, copied, since their bytes are only valid for a moment. */

@@ -1,4 +1,5 @@
-import { isObject } from "../../model/json.ts";
+import { isObject } from "../../model/start.ts";
+
 import { createOpenRequests, type OpenRequest } from "./open_requests.ts";
 
 export type Message = Record<string, unknown>;

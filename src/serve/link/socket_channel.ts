@@ -1,6 +1,6 @@
-import type { Conn } from "../../platform/start.ts";
+import { coalesce } from "../../model/start.ts";
 import type net from "node:net";
-import { coalesce } from "../../model/lines.ts";
+
 import { createLineReader } from "./line_reader.ts";
 import { type Channel, lineBytes } from "./channel.ts";
 

@@ -1,8 +1,6 @@
-import { variablesNamed } from "../../config/environment.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { isObject } from "../../model/json.ts";
-import { TOO_LONG } from "../../model/lines.ts";
-import { within } from "../../model/time.ts";
+import { variablesNamed } from "../../config/start.ts";
+import { AgentCardsError, isObject, TOO_LONG, within } from "../../model/start.ts";
+
 import type { Channel, Line } from "./channel.ts";
 
 type Variables = Readonly<Record<string, string>>;

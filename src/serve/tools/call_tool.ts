@@ -1,17 +1,9 @@
+import { CALL_TIMEOUT_MS, callTool as call, parseInput, resolveTool } from "../../call/mod.ts";
+import { escapeReferences } from "../../dag/mod.ts";
+import { AgentCardsError, type Caller, isObject, type JsonObject, toolId, type ToolResult } from "../../model/mod.ts";
+import { resultOfRun, workflowAnswer, type WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
-import { escapeReferences } from "../../dag/references.ts";
-import { AgentCardsError } from "../../model/errors.ts";
-import { isObject, type JsonObject } from "../../model/json.ts";
 
-import { callTool as call } from "../../call/call_tool.ts";
-import { resolveTool } from "../../call/resolve.ts";
-import { CALL_TIMEOUT_MS } from "../../call/stages/send.ts";
-import type { Caller, ToolResult } from "../../model/call.ts";
-import { toolId } from "../../model/tool.ts";
-import { parseInput } from "../../call/input.ts";
-import { workflowAnswer } from "../../workflow/answer.ts";
-import { resultOfRun } from "../../workflow/attachments.ts";
-import type { WorkSession } from "../../workflow/workflows.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

@@ -1,14 +1,20 @@
+import { MEANT, parseInput, textResult } from "../../call/mod.ts";
+import {
+  cacheKey,
+  callsAs,
+  chosenTools,
+  codeAnswer,
+  type OnActing,
+  runCode,
+  typeProblems,
+  typesAnswer,
+  typesFor,
+  unfenced,
+} from "../../code/mod.ts";
+import { describeEffects } from "../../dag/mod.ts";
+import type { Json } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-import { describeEffects } from "../../dag/code_call.ts";
-import type { Json } from "../../model/json.ts";
-import { textResult } from "../../call/answer.ts";
-import { callsAs, type OnActing, runCode } from "../../code/run_code.ts";
-import { codeAnswer, typesAnswer } from "../../code/answer.ts";
-import { cacheKey } from "../../code/cache.ts";
-import { typeProblems, unfenced } from "../../code/hints.ts";
-import { MEANT } from "../../call/call_tool.ts";
-import { chosenTools, typesFor } from "../../code/tool_types.ts";
-import { parseInput } from "../../call/input.ts";
+
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

@@ -1,6 +1,5 @@
-import { resumeRequest } from "../../workflow/request.ts";
-import { ACTIONS } from "../../workflow/input.ts";
-import { resultOfRun } from "../../workflow/attachments.ts";
+import { ACTIONS, resultOfRun, resumeRequest } from "../../workflow/mod.ts";
+
 import type { GatewayTool } from "./tool.ts";
 
 /** Goes on with a run, decides what it waits for, or tells how it stands. */

@@ -1,15 +1,30 @@
+import {
+  findTools,
+  type Found,
+  helpFor,
+  knownTools,
+  listServers,
+  ownTools,
+  parseInput,
+  serverMeant,
+  textResult,
+  withheldNote,
+} from "../../call/mod.ts";
+import {
+  createBreather,
+  cut,
+  declarations,
+  declaredMethod,
+  oneLine,
+  sanitise,
+  signature,
+  tokens,
+  type Tool,
+} from "../../model/mod.ts";
+import { judge } from "../../policy/mod.ts";
+import type { WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
-import { declarations, declaredMethod } from "../../model/declaration.ts";
-import { signature } from "../../model/signature.ts";
-import { cut, oneLine, sanitise, tokens } from "../../model/text.ts";
-import type { Tool } from "../../model/tool.ts";
-import { createBreather } from "../../model/keyed_mutex.ts";
-import { textResult } from "../../call/answer.ts";
-import { judge } from "../../policy/rules.ts";
-import { helpFor, ownTools } from "../../call/help.ts";
-import { parseInput } from "../../call/input.ts";
-import type { WorkSession } from "../../workflow/workflows.ts";
-import { findTools, type Found, knownTools, listServers, serverMeant, withheldNote } from "../../call/search.ts";
+
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

@@ -1,7 +1,5 @@
-import type { Caller, CallResult } from "../../model/call.ts";
-import type { JsonObject } from "../../model/json.ts";
-
-import type { WorkSession } from "../../workflow/workflows.ts";
+import type { Caller, CallResult, JsonObject } from "../../model/mod.ts";
+import type { WorkSession } from "../../workflow/mod.ts";
 
 /** What arrived with a `tools/call` for one of our tools. */
 export interface GatewayCall {

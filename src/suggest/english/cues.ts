@@ -1,4 +1,5 @@
-import { splitWords, terms } from "../../model/words.ts";
+import { splitWords, terms } from "../../model/mod.ts";
+
 import type { Parameter } from "./infer.ts";
 import type { Literal } from "./literals.ts";
 

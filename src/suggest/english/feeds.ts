@@ -1,4 +1,5 @@
-import { terms } from "../../model/words.ts";
+import { terms } from "../../model/mod.ts";
+
 import type { ToolSketch } from "./infer.ts";
 
 /** Words that name nothing in particular: many tools give and take an id or a name. */

@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { isObject, type Json, type JsonObject } from "../../model/mod.ts";
+
 import type { Parameter } from "./infer.ts";
 import type { Literal } from "./literals.ts";
 

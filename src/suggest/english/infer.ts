@@ -1,5 +1,4 @@
-import type { JsonObject } from "../../model/json.ts";
-import { terms } from "../../model/words.ts";
+import { type JsonObject, terms } from "../../model/mod.ts";
 
 /** A parameter of a tool, as far as its schema tells. */
 export interface Parameter {

@@ -1,4 +1,5 @@
-import { terms } from "../../model/words.ts";
+import { terms } from "../../model/mod.ts";
+
 import type { ToolSketch } from "./infer.ts";
 
 /** A part of a request, from where to where. */

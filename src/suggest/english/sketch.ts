@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "../../model/json.ts";
+import { isObject, type JsonObject } from "../../model/mod.ts";
+
 import type { OutputField, Parameter, ToolSketch } from "./infer.ts";
 
 /** How deep and how wide an output is looked at. */

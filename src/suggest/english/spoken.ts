@@ -1,5 +1,5 @@
-import { isObject, type Json } from "../../model/json.ts";
-import { splitWords, terms } from "../../model/words.ts";
+import { isObject, type Json, splitWords, terms } from "../../model/mod.ts";
+
 import { alsoSaid, cueWords, SOURCE } from "./cues.ts";
 import type { Parameter } from "./infer.ts";
 import { isVerb } from "./segments.ts";

@@ -1,6 +1,6 @@
+import { canonicalJson, isObject, sha256 } from "../../model/mod.ts";
+import { syncTree } from "../../platform/mod.ts";
 import { fs } from "../../platform/start.ts";
-import { canonicalJson, isObject, sha256 } from "../../model/json.ts";
-import { syncTree } from "../../platform/files.ts";
 
 /** A model on disk, laid out as the runtime expects it. */
 export interface ModelFolder {

@@ -1,4 +1,4 @@
-import { isObject } from "../../model/json.ts";
+import { isObject } from "../../model/mod.ts";
 
 /** Numbers in a shape; whatever precision the file has, they are read as 32 bit. */
 export interface Tensor {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openDatabase } from "../../src/db/pglite.ts";
-import { openPiiVault } from "../../src/call/pii_vault.ts";
+import { openPiiVault } from "../../src/call/privacy/vault.ts";
 
 Deno.test("values are kept within a server's quota, without a pause for others, and each server has its own key", async () => {
   const folder = await Deno.makeTempDir();

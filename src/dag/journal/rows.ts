@@ -1,5 +1,6 @@
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { Happening, RunEvent } from "./event.ts";
+import { AgentCardsError, messageOf } from "../../model/mod.ts";
+
+import type { Happening, RunEvent } from "../event.ts";
 
 /** A happening as the database has it. */
 export interface EventRow {

@@ -1,10 +1,11 @@
-import { fs } from "../platform/start.ts";
+import type { Database } from "../../db/mod.ts";
+import { messageOf } from "../../model/mod.ts";
+import type { Hidden } from "../../policy/mod.ts";
+import { log } from "../../telemetry/mod.ts";
+import { fs } from "../../platform/start.ts";
 import { createHmac } from "node:crypto";
-import type { Database } from "../db/database.ts";
-import { messageOf } from "../model/errors.ts";
-import type { Hidden } from "../policy/pii.ts";
-import { log } from "../telemetry/log.ts";
-import { MOST_KEPT, MOST_OF_A_SERVER } from "./pii_quota.ts";
+
+import { MOST_KEPT, MOST_OF_A_SERVER } from "./quota.ts";
 
 /** What stands behind a token, and who has told it. */
 export interface Secret {

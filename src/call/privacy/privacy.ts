@@ -1,11 +1,10 @@
-import type { Config } from "../config/schema.ts";
-import { AgentCardsError, toAgentCardsError } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import { matchesPattern } from "../model/pattern.ts";
-import { type Hidden, hidePii, readPatterns, restorePii } from "../policy/pii.ts";
-import type { LargeFrames } from "./large/port.ts";
-import type { PiiVault } from "./pii_vault.ts";
-import type { Privacy } from "./session.ts";
+import type { Config } from "../../config/mod.ts";
+import { AgentCardsError, isObject, matchesPattern, toAgentCardsError } from "../../model/mod.ts";
+import { type Hidden, hidePii, readPatterns, restorePii } from "../../policy/mod.ts";
+
+import type { LargeFrames } from "../large/port.ts";
+import type { PiiVault } from "./vault.ts";
+import type { Privacy } from "../session.ts";
 
 /** Longer values are searched in a Worker. */
 const LONG = 64 * 1024;

@@ -1,18 +1,26 @@
-import { fs } from "../platform/start.ts";
+import type { ServerConfig } from "../../config/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import { type Era, isEra, type ListName } from "../../mcp/mod.ts";
+import {
+  canonicalJson,
+  type Catalogue,
+  createBreather,
+  cut,
+  messageOf,
+  type Offers,
+  sha256,
+  type Tool,
+  toolId,
+  type ToolNote,
+  within,
+  worse,
+} from "../../model/mod.ts";
+import { effectOf } from "../../policy/mod.ts";
+import { log } from "../../telemetry/mod.ts";
+import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
-import type { ServerConfig } from "../config/schema.ts";
-import type { Database } from "../db/database.ts";
-import { type Era, isEra, type ListName } from "../mcp/upstream.ts";
-import { messageOf } from "../model/errors.ts";
-import { canonicalJson, sha256 } from "../model/json.ts";
-import { within } from "../model/time.ts";
-import { createBreather } from "../model/keyed_mutex.ts";
-import { cut } from "../model/text.ts";
-import { worse } from "../model/effect.ts";
-import { effectOf } from "../policy/effects.ts";
-import { log } from "../telemetry/log.ts";
-import { type FiledCatalogue, openCatalogueFile } from "./catalogue_file.ts";
-import { type Catalogue, type Offers, type Tool, toolId, type ToolNote } from "../model/tool.ts";
+
+import { type FiledCatalogue, openCatalogueFile } from "./file.ts";
 
 /** What is known of a server without starting it. */
 export interface KnownServer {

@@ -1,11 +1,11 @@
-import type { Database } from "../db/database.ts";
-import { AgentCardsError, messageOf } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import type { Database } from "../../db/mod.ts";
+import { AgentCardsError, type JsonObject, messageOf } from "../../model/mod.ts";
+
 import { createCommitQueue } from "./commit_queue.ts";
 import { eventOf, type EventRow, rowOf, taken, unusable } from "./rows.ts";
-import type { RunEvent, RunStatus } from "./event.ts";
-import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "./state.ts";
-import type { RunState } from "./run_state.ts";
+import type { RunEvent, RunStatus } from "../event.ts";
+import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "../state.ts";
+import type { RunState } from "../run_state.ts";
 import type { RunHead, RunRow } from "./run_row.ts";
 
 /** The right to write on in a run's journal. */

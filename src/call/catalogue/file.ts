@@ -1,9 +1,7 @@
-import { type Era, isEra } from "../mcp/upstream.ts";
-import { messageOf } from "../model/errors.ts";
-import { isObject } from "../model/json.ts";
-import type { Catalogue } from "../model/tool.ts";
-import { readChecked, writeChecked } from "../platform/files.ts";
-import { log } from "../telemetry/log.ts";
+import { type Era, isEra } from "../../mcp/mod.ts";
+import { type Catalogue, isObject, messageOf } from "../../model/mod.ts";
+import { readChecked, writeChecked } from "../../platform/mod.ts";
+import { log } from "../../telemetry/mod.ts";
 
 /** The entry of one server in the file. */
 export interface FiledCatalogue {

@@ -1,0 +1,47 @@
+// The door of this room: other rooms import this file only.
+export {
+  besideValue,
+  codeValueOf,
+  howToRead,
+  outlined,
+  shape,
+  shownJson,
+  textResult,
+  toolResultOf,
+  valueOf,
+} from "./answer.ts";
+export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
+export { createCallLog } from "./call_log.ts";
+export { callTool, MEANT, toolCall } from "./call_tool.ts";
+export { createCatalogueStore } from "./catalogue/catalogue.ts";
+export { serverVariables, withoutVariableNote } from "./code_names.ts";
+export { helpFor, ownTools } from "./help.ts";
+export { putApproval } from "./human/approval.ts";
+export { AT_A_TERMINAL, takes } from "./human/asking.ts";
+export { createOpenApprovals } from "./human/open_approvals.ts";
+export { createQuestions } from "./human/run_watchers.ts";
+export { createParking, identity, type Origin, type Route, type SealedState } from "./human/stateless_client.ts";
+export { parseInput } from "./input.ts";
+export { createLargeFrames } from "./large/frames.ts";
+export type { EndedCall, Observer } from "./observer.ts";
+export { openSession } from "./open_session.ts";
+export { openPiiVault, type PiiVault } from "./privacy/vault.ts";
+export { checkOptions, createToolBook, type Planning, planTasks, type ToolBook } from "./plan_tasks.ts";
+export { createPrivacy } from "./privacy/privacy.ts";
+export { resolveTool } from "./resolve.ts";
+export { createResultStore, newHandle, stepsOf } from "./results.ts";
+export {
+  findTools,
+  type Found,
+  knownCatalogues,
+  knownTools,
+  listServers,
+  serverMeant,
+  toolsInMemory,
+  withheldNote,
+} from "./search.ts";
+export { reportSecrets, type SecretsReport } from "./secret_report.ts";
+export type { Session, SessionContext, Shared } from "./session.ts";
+export { fileOf } from "./session_observer.ts";
+export { CALL_TIMEOUT_MS } from "./stages/send.ts";
+export { requireReadable } from "./stored_access.ts";

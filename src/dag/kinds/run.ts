@@ -1,0 +1,78 @@
+import type { JsonObject } from "../../model/mod.ts";
+import { type Flight, timeOf } from "../attempt.ts";
+import { createCodeCalls } from "../code_calls.ts";
+import type { Happening } from "../event.ts";
+import type { Gate } from "../gate.ts";
+import { dependenciesOf } from "../inputs.ts";
+import type { Node } from "../nodes.ts";
+import type { Held } from "../pending.ts";
+import type { RunPorts, TaskResult } from "../run_port.ts";
+import type { RunState } from "../run_state.ts";
+import type { CodeTask, Task, ToolTask } from "../task.ts";
+
+/** One attempt to run a task. */
+export interface Attempt<T extends Task> {
+  readonly task: T;
+  readonly node: Node;
+  readonly attempt: number;
+  /** The input of the task, its references filled in. */
+  readonly input: JsonObject;
+  readonly flight: Flight;
+  readonly state: RunState;
+  readonly ports: RunPorts;
+  readonly gate: Gate;
+  /** The gate for calls that code makes: they have no place of their own that others could use. */
+  readonly gateInside: Gate;
+  readonly held: Map<string, Held>;
+  readonly patienceMs: number | undefined;
+  emit(happening: Happening): Promise<void>;
+  /** Writes the row that says that the attempt has begun. */
+  begin(approval?: string): Promise<void>;
+  /** To be told once a call has gone out. */
+  onSent(): void;
+}
+
+/** Runs one attempt of a task. Undefined: the attempt waits for somebody and has not begun. */
+export type Runner<T extends Task = Task> = (attempt: Attempt<T>) => Promise<TaskResult | undefined>;
+
+const runTool: Runner<ToolTask> = async (
+  { task, node, input, flight: { controller: { signal } }, ports, gate, begin, onSent },
+) => {
+  if (gate.holds(node, input)) return undefined;
+  const result = await ports.callTool(task, input, {
+    ...timeOf(task),
+    signal,
+    onSent,
+    allow: (needed) => gate.allow(node, input, needed, signal),
+    beforeSend: begin,
+  });
+  // A call that waits for somebody has not begun.
+  return result.ok || result.kind !== "held" ? result : undefined;
+};
+
+const runCode: Runner<CodeTask> = async (
+  { begin, task, node, attempt, input, flight, state, ports, gateInside, held, emit, patienceMs },
+) => {
+  await begin();
+  const { controller } = flight;
+  const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
+  controller.signal.throwIfAborted();
+  const gate = gateInside;
+  const calls = createCodeCalls({ node, task, attempt, state, ports, gate, held, controller, emit, patienceMs });
+  flight.calls = calls;
+  // The state that code before it left, under the context of the task itself.
+  const context = { ...state.workflow.context, ...input };
+  const how = { ...timeOf(task), signal: controller.signal, call: calls.call };
+  return await calls.settled(await ports.runCode(task, { deps, context }, how));
+};
+
+/** The way that each kind of task runs. */
+const RUNNERS: { readonly [K in Task["type"]]: Runner<Extract<Task, { type: K }>> } = {
+  tool: runTool,
+  code_execution: runCode,
+};
+
+/** The runner of a task. */
+export function runnerOf<T extends Task>(task: T): Runner<T> {
+  return RUNNERS[task.type] as unknown as Runner<T>;
+}

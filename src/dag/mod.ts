@@ -1,0 +1,27 @@
+// The door of this room: other rooms import this file only.
+export { APPROVAL_MS, approvalHash, isGenuine, NOT_ALLOWED } from "./approval.ts";
+export { describeEffects } from "./code_call.ts";
+export {
+  type DecidedBy,
+  type Decision,
+  type Happening,
+  isOver,
+  type Pending,
+  type RunEvent,
+  type RunOptions,
+  type RunStatus,
+  type TaskStatus,
+  type WaitingCall,
+} from "./event.ts";
+export { createJournal, type Journal, type RunFilter, type Writer } from "./journal/journal.ts";
+export { kindOf } from "./kinds/all.ts";
+export { endsOf, type Held, pendingOf, summaryOf } from "./pending.ts";
+export { plan, planAgain, requireFewTasks } from "./plan.ts";
+export { escapeReferences, referencesIn } from "./references.ts";
+export { markRestored } from "./restored.ts";
+export { startRun } from "./run.ts";
+export type { CallOptions, Run, RunPorts, TaskResult } from "./run_port.ts";
+export type { RunRow } from "./journal/run_row.ts";
+export { ranMs, type RunState, type TaskState } from "./run_state.ts";
+export { createFold, type Fold, record } from "./state.ts";
+export type { CodeTask, Plan, Task, ToolTask } from "./task.ts";

@@ -1,0 +1,17 @@
+// The door of this room: other rooms import this file only.
+export { keptBackups, packBackup, requireBackup } from "./backup.ts";
+export type { Database } from "./database.ts";
+export type { HomeDatabase } from "./home_database.ts";
+export {
+  findHolder,
+  hasOpen,
+  identityOf,
+  lockFolder,
+  type LockHolder,
+  lockHolder,
+  readHolder,
+  takeLock,
+} from "./lock.ts";
+export { takePlace } from "./marker.ts";
+export { restoreDatabase } from "./restore.ts";
+export type { DatabaseState } from "./supervisor.ts";

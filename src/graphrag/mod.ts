@@ -1,0 +1,9 @@
+// The door of this room: other rooms import this file only.
+export { lowerBound } from "./bound.ts";
+export { type Dependency, reliability } from "./dependency.ts";
+export { type Experience, openExperience } from "./experience.ts";
+export { callName } from "./foresight.ts";
+export type { Neighbour } from "./graph.ts";
+export { isPlainKey, leavesOf, pathText, type Remembered } from "./recipe.ts";
+export { createLearningStore } from "./store.ts";
+export { type Mode, modeFor, type Outcome, speculateAt, withOutcome } from "./threshold.ts";

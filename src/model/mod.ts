@@ -1,0 +1,68 @@
+// The door of this room: other rooms import this file only.
+export {
+  type Address,
+  type Allowance,
+  type ApprovalRequest,
+  type Call,
+  type Caller,
+  type CallResult,
+  type Client,
+  type Human,
+  isFailure,
+  type LargeResult,
+  nobody,
+  type Origin,
+  type ToolResult,
+} from "./call.ts";
+export { meant, parseMeaning } from "./coerce.ts";
+export { declarations, declaredMethod, identifier, toolsDeclaration } from "./declaration.ts";
+export { worse } from "./effect.ts";
+export {
+  AgentCardsError,
+  describe,
+  type ErrorCode,
+  type ErrorDetails,
+  inOneLine,
+  messageOf,
+  toAgentCardsError,
+} from "./errors.ts";
+export { exposedName, exposedUri, exposedUriParts } from "./exposed.ts";
+export { foldArguments } from "./fold.ts";
+export { madeVisible, withoutInvisible } from "./invisible.ts";
+export {
+  canonicalJson,
+  deepFreeze,
+  follow,
+  isExcessive,
+  isObject,
+  type Json,
+  jsonDepth,
+  type JsonObject,
+  sha256,
+  type Step,
+} from "./json.ts";
+export { createBreather, createTurns, nextTurn } from "./keyed_mutex.ts";
+export { coalesce, createLineSplitter, TOO_LONG } from "./lines.ts";
+export { readBySchema } from "./meaning.ts";
+export { matchesPattern } from "./pattern.ts";
+export { progressText } from "./progress.ts";
+export type { Ask, Capabilities, Question, ServerRequest } from "./question.ts";
+export { schemaAt } from "./schema_type.ts";
+export { signature } from "./signature.ts";
+export { cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
+export { within } from "./time.ts";
+export {
+  type Beside,
+  type Catalogue,
+  type Effect,
+  type Offers,
+  type Output,
+  OWN_SERVER,
+  SERVER_NAME,
+  splitToolId,
+  type Tool,
+  toolId,
+  type ToolNote,
+  WORKFLOW_SERVER,
+} from "./tool.ts";
+export { splitWords, terms } from "./words.ts";

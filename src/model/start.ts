@@ -1,0 +1,5 @@
+// The second door: for `serve` and the start of the engine. It pulls in no package.
+export { AgentCardsError, describe, messageOf } from "./errors.ts";
+export { isObject, sha256 } from "./json.ts";
+export { coalesce, createLineSplitter, TOO_LONG } from "./lines.ts";
+export { within } from "./time.ts";

@@ -1,0 +1,22 @@
+// The second door: for `serve` and the start of the engine. It pulls in no package.
+export { lastShown } from "./handshake_cache.ts";
+export type { Channel, Line } from "./link/channel.ts";
+export { closeOnExec } from "./link/close_on_exec.ts";
+export { connectEngine } from "./link/engine_client.ts";
+export {
+  type Hello,
+  HELLO_TIMEOUT_MS,
+  HOME_REFUSED,
+  isHello,
+  isNewer,
+  isSpoken,
+  LOST_ITS_HOME,
+  LOST_THE_RACE,
+  MAX_CLIENT_FRAME,
+  PROTOCOL,
+  type Welcome,
+} from "./link/handshake.ts";
+export { pipe } from "./link/pipe.ts";
+export { socketChannel } from "./link/socket_channel.ts";
+export { stdioChannel } from "./link/stdio_channel.ts";
+export { askingVariables } from "./link/variables.ts";

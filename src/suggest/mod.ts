@@ -1,0 +1,6 @@
+// The door of this room: other rooms import this file only.
+export { feeds } from "./english/feeds.ts";
+export { sketchOf } from "./english/sketch.ts";
+export { createLearning, type Learning } from "./learning.ts";
+export { lessonsOf } from "./lessons.ts";
+export { cautiously, createSuggestions, type Proposal, type Suggestions } from "./suggestions.ts";

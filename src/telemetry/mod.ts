@@ -1,0 +1,3 @@
+// The door of this room: other rooms import this file only.
+export { debug, log, type LogLevel, startLog, stopLog } from "./log.ts";
+export { createRedactor, isSecret, type Redactor, shapeOf } from "./redact.ts";
