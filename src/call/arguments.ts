@@ -1,5 +1,4 @@
 import { cut, isObject, type JsonObject, oneLine, signature, type Tool } from "../model/mod.ts";
-
 import { type CheckedTool, loadSchemaCheck, type SchemaCheck } from "./schema/check.ts";
 import { createSchemaWorker } from "./schema/worker_port.ts";
 import { valueWeight, weightOf } from "./schema/weight.ts";

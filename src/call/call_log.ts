@@ -1,7 +1,6 @@
 import type { Database } from "../db/mod.ts";
 import { messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import type { CallRecord } from "./observer.ts";
 
 /** Files calls in the database, a batch at a time, off everyone's way. */

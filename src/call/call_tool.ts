@@ -14,7 +14,6 @@ import {
   toolId,
   type ToolResult,
 } from "../model/mod.ts";
-
 import { isReadable, shapeAnswer, textResult, unstored } from "./answer.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
 import { canPut, humanNeeded, PAGE } from "./human/asking.ts";

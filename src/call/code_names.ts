@@ -1,5 +1,4 @@
 import { cut, identifier } from "../model/mod.ts";
-
 import type { Session } from "./session.ts";
 
 /** Variables that code has anyway. */

@@ -41,7 +41,6 @@ import {
 import { VERSION } from "../platform/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import { changedLists, changedTools } from "./catalogue/catalogue.ts";
 import { askCall, offered } from "./human/asking.ts";
 import { presentable } from "./human/question_form.ts";

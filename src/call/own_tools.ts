@@ -1,6 +1,5 @@
 import { AgentCardsError, type Call, isObject, type Json, type ToolResult } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-
 import { HELP_TOPICS, helpPage } from "./help.ts";
 import { parseInput } from "./input.ts";
 import type { ReadPart } from "./results.ts";

@@ -17,9 +17,7 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { denied, effectOf, forbiddenOwnTool, judge } from "../policy/mod.ts";
-
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
-
 import { resolveTool } from "./resolve.ts";
 import type { Session } from "./session.ts";
 

@@ -9,7 +9,6 @@ import {
   type Tool,
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
-
 import type { Session } from "./session.ts";
 
 /** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */

@@ -3,7 +3,6 @@ import type { Database } from "../db/mod.ts";
 import { AgentCardsError, cut, follow, within } from "../model/mod.ts";
 import { replaceFile } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import { shape } from "./answer.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */

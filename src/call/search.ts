@@ -11,7 +11,6 @@ import {
 } from "../model/mod.ts";
 import { judge } from "../policy/mod.ts";
 import type { Hit, Ranking } from "../vector/mod.ts";
-
 import { withoutVariableNote } from "./code_names.ts";
 import { namesakesOf, usedFirst } from "./namesakes.ts";
 import type { Session } from "./session.ts";

@@ -3,7 +3,6 @@ import type { Reaper, Server, ServerEvent } from "../mcp/mod.ts";
 import type { Address, Call, CallResult, Capabilities, Catalogue, Effect, Tool } from "../model/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { ToolSearch } from "../vector/mod.ts";
-
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import type { OpenApprovals } from "./human/open_approvals.ts";
 import type { HowToHide, LargeFrames } from "./large/port.ts";

@@ -1,6 +1,5 @@
 import type { CallResult, Origin } from "../model/mod.ts";
 import { debug, shapeOf } from "../telemetry/mod.ts";
-
 import type { CallRecord, EndedCall, Observer } from "./observer.ts";
 import type { Session } from "./session.ts";
 

@@ -1,6 +1,5 @@
 import { AgentCardsError, cut } from "../model/mod.ts";
 import { judge } from "../policy/mod.ts";
-
 import type { Session } from "./session.ts";
 
 const READ_RESULT = "agentcards:read_result";

@@ -14,7 +14,6 @@ import { AgentCardsError, type Tool, toolId } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { fs } from "../platform/start.ts";
 import { isAbsolute, resolve } from "node:path";
-
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
 import { bytes, type Terminal } from "./screen/terminal.ts";

@@ -1,6 +1,5 @@
 import type { RunStatus } from "../dag/mod.ts";
 import { AgentCardsError, isObject, messageOf, sanitise } from "../model/mod.ts";
-
 import { ask } from "./ask.ts";
 import { questionTaker } from "./prompts/question.ts";
 import { exitCodeOf } from "./runs/answer.ts";

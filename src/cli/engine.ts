@@ -2,7 +2,6 @@ import { type Home, locateHome } from "../config/mod.ts";
 import { findHolder, hasOpen, type LockHolder, lockHolder } from "../db/mod.ts";
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs, type Signal, system } from "../platform/start.ts";
-
 import { ask } from "./ask.ts";
 import type { Terminal } from "./screen/terminal.ts";
 

@@ -1,6 +1,5 @@
 import type { GraphReport } from "../control/mod.ts";
 import { oneLine } from "../model/mod.ts";
-
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";

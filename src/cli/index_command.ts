@@ -1,6 +1,5 @@
 import type { EmbedProgress, EmbedReport, IndexReport } from "../control/mod.ts";
 import { messageOf, oneLine } from "../model/mod.ts";
-
 import { ask } from "./ask.ts";
 import { startProgress } from "./screen/progress.ts";
 import { table } from "./screen/table.ts";

@@ -1,7 +1,6 @@
 import { AgentCardsError, describe } from "../model/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-
 import { type Terminal, thisTerminal } from "./screen/terminal.ts";
 
 /** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */

@@ -12,7 +12,6 @@ import {
   serveHttp,
 } from "../serve/mod.ts";
 import { fs, system } from "../platform/start.ts";
-
 import { createStandaloneGateway } from "./standalone.ts";
 import type { Terminal } from "./screen/terminal.ts";
 import { jsonLine } from "./json_out.ts";

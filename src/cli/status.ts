@@ -1,7 +1,6 @@
 import { locateHome, readableByOthers } from "../config/mod.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../control/mod.ts";
 import { oneLine } from "../model/mod.ts";
-
 import { ago } from "./screen/relative_time.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";

@@ -1,5 +1,4 @@
 import { oneLine, type Tool } from "../model/mod.ts";
-
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";

@@ -16,7 +16,6 @@ import {
 } from "../config/mod.ts";
 import { AgentCardsError } from "../model/mod.ts";
 import { system } from "../platform/start.ts";
-
 import { confirm } from "./prompts/confirm.ts";
 import type { Terminal } from "./screen/terminal.ts";
 

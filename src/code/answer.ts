@@ -1,7 +1,6 @@
 import { howToRead, newHandle, type Session, shape } from "../call/mod.ts";
 import { cut, type Json, messageOf, signature, tokens, type Tool } from "../model/mod.ts";
 import type { CageOutcome, TypeProblem } from "../sandbox/mod.ts";
-
 import { explained, NOTHING_RETURNED } from "./hints.ts";
 import { type Returned, returned } from "./state.ts";
 

@@ -2,7 +2,6 @@ import { serverVariables, type Session, withoutVariableNote } from "../call/mod.
 import { messageOf, nearest, within } from "../model/mod.ts";
 import type { CageOutcome, TypeChecker, TypeProblem } from "../sandbox/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import { typesFor } from "./tool_types.ts";
 
 type CodeError = Extract<CageOutcome["result"], { ok: false }>["error"];

@@ -1,7 +1,6 @@
 import type { Reaper } from "../mcp/mod.ts";
 import type { Sandbox, TypeChecker } from "../sandbox/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import { type CodeCache, createCodeCache } from "./cache.ts";
 import { createSandboxLevel, type SandboxLevel } from "./sandbox_level.ts";
 

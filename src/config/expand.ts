@@ -1,5 +1,4 @@
 import { AgentCardsError, deepFreeze } from "../model/mod.ts";
-
 import type { ServerConfig } from "./schema.ts";
 import { namedArguments, type NamedValue, NO_SECRET_RULES, type Secret, secretsIn } from "./secret_values.ts";
 

@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../model/mod.ts";
-
 import { twinsOf } from "./program.ts";
 import { type AllowList, type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
 import type { Tightening } from "./tighten.ts";

@@ -1,5 +1,4 @@
 import { deepFreeze } from "../model/mod.ts";
-
 import type { Home } from "./home.ts";
 import { joinConfig } from "./join.ts";
 import { startFolder } from "./place.ts";

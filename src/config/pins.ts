@@ -1,6 +1,5 @@
 import { AgentCardsError, isObject, messageOf, sha256 } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import type { Home } from "./home.ts";
 import { replaceFile } from "./write.ts";
 

@@ -1,6 +1,5 @@
 import { AgentCardsError } from "../model/mod.ts";
 import { isAbsolute, join, normalize } from "node:path";
-
 import type { ResolvedServer } from "./expand.ts";
 import type { Home } from "./home.ts";
 import { argumentsIn, isPackageRunner, isRelativeCommand, relativeWord } from "./runner.ts";

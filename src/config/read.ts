@@ -2,7 +2,6 @@ import { AgentCardsError, messageOf, nearest } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
 import { type Document, isMap, LineCounter, parseDocument } from "yaml";
 import { z } from "../../deps.ts";
-
 import { type ConfigFile, fileSchema } from "./schema.ts";
 
 /** No configuration is larger. */

@@ -1,6 +1,5 @@
 import { AgentCardsError, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";

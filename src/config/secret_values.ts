@@ -1,5 +1,4 @@
 import { isObject } from "../model/mod.ts";
-
 import { holdsWord } from "./words.ts";
 
 /** A configured value that is taken out of everything that is shown or stored. */

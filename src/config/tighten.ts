@@ -1,6 +1,5 @@
 import { AgentCardsError, isObject, messageOf, sha256, within } from "../model/mod.ts";
 import { parseDocument } from "yaml";
-
 import { isPattern } from "./schema.ts";
 
 /** The part of a file that holds without trust: it forbids and asks more, and starts nothing. */

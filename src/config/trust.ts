@@ -1,7 +1,6 @@
 import { AgentCardsError, messageOf, sha256 } from "../model/mod.ts";
 import { fs, system } from "../platform/start.ts";
 import { dirname, join } from "node:path";
-
 import { trustedByClaude } from "./client_trust.ts";
 import type { Home } from "./home.ts";
 import { isPinnedFile, isPinnedFolder, keepText, lastTrusted, pin, readPins, unpin } from "./pins.ts";

@@ -3,7 +3,6 @@ import { replaceFile as replace } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
 import { dirname } from "node:path";
 import { Document, isMap, isSeq, parseDocument } from "yaml";
-
 import { parseConfig } from "./read.ts";
 import type { ConfigFile } from "./schema.ts";
 

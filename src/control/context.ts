@@ -1,6 +1,5 @@
 import type { Ask } from "../model/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
-
 import type { Gateway } from "./gateway.ts";
 
 /** What a control method works with. */

@@ -4,7 +4,6 @@ import type { Dependency, Neighbour } from "../graphrag/mod.ts";
 import { AgentCardsError, nearest, oneLine, splitToolId, toolId } from "../model/mod.ts";
 import { feeds, sketchOf } from "../suggest/mod.ts";
 import { type Template, templateOf } from "../workflow/mod.ts";
-
 import type { Method } from "./context.ts";
 
 /** What is known of one tool, or of all. */

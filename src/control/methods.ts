@@ -19,11 +19,8 @@ import { VERSION } from "../platform/mod.ts";
 import { effectOf, judge } from "../policy/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import { fs, system } from "../platform/start.ts";
-
 import type { ControlContext, Method, Params } from "./context.ts";
-
 import { LEARNING_METHODS } from "./learning_methods.ts";
-
 import { WORKFLOW_METHODS } from "./workflow_methods.ts";
 
 /** The name under which searches are filed. */

@@ -9,7 +9,6 @@ import {
   TOO_LONG,
 } from "../model/mod.ts";
 import type { Channel } from "../serve/mod.ts";
-
 import type { ControlContext } from "./context.ts";
 import { METHODS } from "./methods.ts";
 

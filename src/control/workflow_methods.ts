@@ -16,7 +16,6 @@ import {
   workflowAnswer,
   type WorkSession,
 } from "../workflow/mod.ts";
-
 import { observeRun } from "./observe.ts";
 import type { ControlContext, Method } from "./context.ts";
 

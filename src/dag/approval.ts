@@ -1,5 +1,4 @@
 import { canonicalJson, type JsonObject, sha256 } from "../model/mod.ts";
-
 import type { Pending } from "./event.ts";
 
 /** How long an approval can be used once it was given. */

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../model/mod.ts";
-
 import { type CodeCalls, LEAST_START_MS } from "./code_calls.ts";
 import type { Times } from "./event.ts";
 import type { TaskResult } from "./run_port.ts";

@@ -1,6 +1,5 @@
 import { canonicalJson, type Effect, type Json, type JsonObject } from "../model/mod.ts";
 import { createHash } from "node:crypto";
-
 import type { CallAnswer, CallHappening } from "./event.ts";
 
 /** A call that the code of a task made, as the journal has it. */

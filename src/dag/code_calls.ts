@@ -1,5 +1,4 @@
 import { AgentCardsError, type Allowance, type JsonObject, messageOf, type Output, splitToolId } from "../model/mod.ts";
-
 import type { Approvable } from "./approval.ts";
 import { callKey } from "./code_call.ts";
 import type { CallAnswer, Happening } from "./event.ts";

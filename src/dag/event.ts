@@ -1,5 +1,4 @@
 import type { Effect, JsonObject, Output } from "../model/mod.ts";
-
 import type { Task } from "./task.ts";
 
 /** How a task ended. */

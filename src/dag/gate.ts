@@ -1,5 +1,4 @@
 import type { Allowance, JsonObject } from "../model/mod.ts";
-
 import { type Approvable, APPROVAL_MS, NOT_ALLOWED } from "./approval.ts";
 import type { Happening } from "./event.ts";
 import type { Node } from "./nodes.ts";

@@ -1,5 +1,4 @@
 import { AgentCardsError, type Json, type JsonObject, type Step } from "../model/mod.ts";
-
 import type { TaskStatus } from "./event.ts";
 import { type Reference, referencesIn, referred, resolveReferences } from "./references.ts";
 import type { TaskState } from "./run_state.ts";

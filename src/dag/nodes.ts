@@ -1,5 +1,4 @@
 import type { Effect } from "../model/mod.ts";
-
 import { openEffects } from "./code_call.ts";
 import type { Ready } from "./ready_queue.ts";
 import type { RunPorts } from "./run_port.ts";

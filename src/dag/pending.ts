@@ -1,5 +1,4 @@
 import type { JsonObject } from "../model/mod.ts";
-
 import type { EndStatus, PauseReason, Pending, WaitingCall } from "./event.ts";
 import { kindOf } from "./kinds/all.ts";
 import type { RunState, TaskState } from "./run_state.ts";

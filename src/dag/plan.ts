@@ -1,6 +1,5 @@
 import { AgentCardsError, deepFreeze, isObject, messageOf, nearest, oneLine, parseMeaning } from "../model/mod.ts";
 import type { z } from "../../deps.ts";
-
 import { isTaskId, referencesIn } from "./references.ts";
 import { kindOf, KINDS } from "./kinds/all.ts";
 import type { Plan, PlannedTask, Task } from "./task.ts";

@@ -1,5 +1,4 @@
 import type { Database } from "../db/mod.ts";
-
 import type { Happening } from "./event.ts";
 import { createJournal } from "./journal/journal.ts";
 import { restoredPending, summaryOf } from "./pending.ts";

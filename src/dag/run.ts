@@ -1,5 +1,4 @@
 import { AgentCardsError, type JsonObject, messageOf } from "../model/mod.ts";
-
 import { createEventStream } from "./event_stream.ts";
 import { type Ended, type Flight, isGentle, type StopKind, timesOf } from "./attempt.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";

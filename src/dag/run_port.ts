@@ -1,5 +1,4 @@
 import type { Allowance, Effect, JsonObject, Output } from "../model/mod.ts";
-
 import type { Dependency, LoadStored } from "./inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
 import type { Writer } from "./journal/journal.ts";

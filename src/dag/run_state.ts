@@ -1,5 +1,4 @@
 import type { JsonObject, Output } from "../model/mod.ts";
-
 import type { CodeCall } from "./code_call.ts";
 import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, TaskStatus } from "./event.ts";
 import type { Task } from "./task.ts";

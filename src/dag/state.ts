@@ -1,5 +1,4 @@
 import type { Json, JsonObject } from "../model/mod.ts";
-
 import {
   type DecidedBy,
   type Decision,

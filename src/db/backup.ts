@@ -4,7 +4,6 @@ import { execFile } from "node:child_process";
 import { chmod, cp, link, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";
 

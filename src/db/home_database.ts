@@ -4,7 +4,6 @@ import { log } from "../telemetry/mod.ts";
 import { Command } from "../platform/start.ts";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-
 import { copyDatabase, keptBackups, pruneBackups } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { startMaintenance } from "./maintenance.ts";

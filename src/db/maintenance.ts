@@ -1,7 +1,6 @@
 import { messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-
 import type { Database } from "./database.ts";
 
 export interface MaintenanceOptions {

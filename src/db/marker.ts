@@ -2,7 +2,6 @@ import { AgentCardsError, isObject, messageOf } from "../model/mod.ts";
 import { readChecked, writeChecked } from "../platform/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import type { Database } from "./database.ts";
 import type { Durability } from "./pglite_worker.ts";
 

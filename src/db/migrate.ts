@@ -1,6 +1,5 @@
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import type { Database } from "./database.ts";
 
 interface Migration {

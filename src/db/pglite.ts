@@ -1,6 +1,5 @@
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import type { Database, ExecOptions, Queryable, QueryOptions } from "./database.ts";
 import { migrate, readMigrations } from "./migrate.ts";
 import type { Durability } from "./pglite_worker.ts";

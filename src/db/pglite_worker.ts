@@ -3,7 +3,6 @@ import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from ".
 import { fs } from "../platform/start.ts";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-
 import { lockFolder } from "./lock.ts";
 import { DiskError, SyncedFS } from "./synced_fs.ts";
 import { unpackTemplate } from "./template.ts";

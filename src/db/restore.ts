@@ -2,7 +2,6 @@ import { AgentCardsError } from "../model/mod.ts";
 import { renameSynced, syncPath, syncTree } from "../platform/mod.ts";
 import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-
 import { nameOfReplaced, unpackBackup } from "./backup.ts";
 import type { Database } from "./database.ts";
 import { openDatabase } from "./pglite.ts";

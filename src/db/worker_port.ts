@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../model/mod.ts";
-
 import type { Reply, Request } from "./pglite_worker.ts";
 
 type Sendable = Request extends infer R ? R extends Request ? Omit<R, "id"> : never : never;

@@ -23,9 +23,7 @@ import {
   type Welcome,
 } from "../serve/start.ts";
 import { fs, stdio, system } from "../platform/start.ts";
-
 import net from "node:net";
-
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
 

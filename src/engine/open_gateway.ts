@@ -6,9 +6,7 @@ import { AgentCardsError, type JsonObject, nobody, type Tool, type ToolResult } 
 import { log } from "../telemetry/mod.ts";
 import { resumeRequest, runRequest } from "../workflow/mod.ts";
 import { system } from "../platform/start.ts";
-
 import { createGateway } from "./gateway.ts";
-
 import { watchPossession } from "./possession.ts";
 
 export interface GatewayOptions {

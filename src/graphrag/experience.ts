@@ -1,5 +1,4 @@
 import { canonicalJson } from "../model/mod.ts";
-
 import { createDependencies, type Dependencies } from "./dependency.ts";
 import { createForesight, type Foresight } from "./foresight.ts";
 import { createHabits, type Habits, type Trail } from "./habits.ts";

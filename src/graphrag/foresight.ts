@@ -1,5 +1,4 @@
 import { canonicalJson, type JsonObject } from "../model/mod.ts";
-
 import { lowerBound } from "./bound.ts";
 import { createPlaces } from "./two_queue_cache.ts";
 import { fill, isShort, type Recipe, type Remembered, staysAtHome } from "./recipe.ts";

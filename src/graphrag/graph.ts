@@ -3,7 +3,6 @@ import graphology from "graphology";
 import communities from "graphology-communities-louvain";
 import { bidirectional } from "graphology-shortest-path";
 import type { AbstractGraph, Attributes, GraphOptions } from "graphology-types";
-
 import { type Dependency, reliability } from "./dependency.ts";
 
 type Weighted = AbstractGraph<Attributes, { weight: number }>;

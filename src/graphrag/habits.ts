@@ -1,5 +1,4 @@
 import { terms } from "../model/mod.ts";
-
 import { lowerBound } from "./bound.ts";
 import { createPlaces, type Places } from "./two_queue_cache.ts";
 

@@ -7,7 +7,6 @@ import {
   type Step as PathStep,
   terms,
 } from "../model/mod.ts";
-
 import type { Step } from "./habits.ts";
 
 /** A value at the end of an output, and where it stands. */

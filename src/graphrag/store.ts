@@ -1,7 +1,6 @@
 import type { Database } from "../db/mod.ts";
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import type { Dependency } from "./dependency.ts";
 import type { Way } from "./foresight.ts";
 import type { Recipe } from "./recipe.ts";

@@ -1,5 +1,4 @@
 import { nextTurn } from "../model/mod.ts";
-
 import type { Traffic } from "./traffic.ts";
 
 /**

@@ -7,11 +7,8 @@ import {
   oneLine,
   toAgentCardsError,
 } from "../model/mod.ts";
-
 import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-
 import { boundedFetch } from "./bounded_fetch.ts";
-
 import type { Traffic } from "./traffic.ts";
 import {
   createClient,

@@ -1,11 +1,9 @@
 import type { PlacedServer } from "../config/mod.ts";
 import { AgentCardsError, type Capabilities, type LargeResult, messageOf } from "../model/mod.ts";
-
 import { createPending } from "./pending.ts";
 import { MAX_LIST_BYTES } from "./list_bounds.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
-
 import type { Traffic } from "./traffic.ts";
 import {
   checkedReply,

@@ -16,7 +16,6 @@ import {
   type ToolNote,
   withoutInvisible,
 } from "../model/mod.ts";
-
 import { MAX_LIST_BYTES, MAX_OFFER_BYTES, MAX_PAGE_ENTRIES } from "./list_bounds.ts";
 import type { Upstream } from "./upstream.ts";
 

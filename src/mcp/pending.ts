@@ -1,5 +1,4 @@
 import { AgentCardsError, type CallResult, isObject } from "../model/mod.ts";
-
 import type { Message, StdioTransport } from "./stdio.ts";
 import { gaveUp, type Patience, type RequestOptions } from "./upstream.ts";
 

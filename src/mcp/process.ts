@@ -3,7 +3,6 @@ import { AgentCardsError, messageOf, sanitise } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { type ChildProcess, Command, type CommandStatus, fs, type Signal, system } from "../platform/start.ts";
 import { delimiter, isAbsolute, join } from "node:path";
-
 import type { Reaper } from "./reaper.ts";
 
 /** A server's process, its own process group. */

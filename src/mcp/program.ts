@@ -1,7 +1,6 @@
 import { type PlacedServer, scriptOf } from "../config/mod.ts";
 import { type FileInfo, fs, system } from "../platform/start.ts";
 import { delimiter, isAbsolute, join } from "node:path";
-
 import { childEnvironment } from "./process.ts";
 
 /** Endings of files that an interpreter is given to run. */

@@ -1,6 +1,5 @@
 import { AgentCardsError, type CallResult, type Catalogue, messageOf } from "../model/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-
 import type { Dropped } from "./traffic.ts";
 import type { RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 

@@ -1,6 +1,5 @@
 import { coalesce, createLineSplitter, isObject, jsonDepth, nextTurn, TOO_LONG } from "../model/mod.ts";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-
 import { requestIdIn } from "./request_id.ts";
 import { type Traffic, unasked, unaskedBytes } from "./traffic.ts";
 import type { ServerProcess } from "./process.ts";

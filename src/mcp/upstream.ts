@@ -6,7 +6,6 @@ import {
   oneLine,
   type ServerRequest,
 } from "../model/mod.ts";
-
 import type { Client, PriorDiscovery } from "@modelcontextprotocol/client";
 
 export interface RequestOptions {

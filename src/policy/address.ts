@@ -1,5 +1,4 @@
 import { splitToolId, toolId } from "../model/mod.ts";
-
 import { isListed, judgeRules, type Rules, strictest, type Verdict } from "./rules.ts";
 
 /** A server may decode an address once more than its client, but hardly more often. */

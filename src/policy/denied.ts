@@ -1,5 +1,4 @@
 import { AgentCardsError, splitToolId } from "../model/mod.ts";
-
 import type { Verdict } from "./rules.ts";
 
 /** The error of a call that policy forbids. */

@@ -1,6 +1,5 @@
 import { isObject } from "../model/mod.ts";
 import { createHmac } from "node:crypto";
-
 import { findPii, type Found, type PiiPattern, TOKEN } from "./pii_find.ts";
 
 export { findPii, type Found, type PiiPattern, readPatterns } from "./pii_find.ts";

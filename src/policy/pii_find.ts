@@ -1,6 +1,5 @@
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { slowness } from "./pattern_cost.ts";
-
 import { findNumbers, type Found, type Page } from "./pii_numbers.ts";
 
 export type { Found };

@@ -1,6 +1,5 @@
 import type { Config } from "../config/mod.ts";
 import { isObject, matchesPattern, splitWords, type Tool } from "../model/mod.ts";
-
 import { effectOf } from "./effects.ts";
 import { judge } from "./rules.ts";
 

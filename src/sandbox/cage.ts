@@ -1,5 +1,4 @@
 import { AgentCardsError, createLineSplitter, inOneLine, TOO_LONG } from "../model/mod.ts";
-
 import { createClock } from "./clock.ts";
 import { type CageProcess, type CageProcessOptions, startProcess } from "./cage_process.ts";
 import { type CodeFailure, type CodeValue, createFrameReader, type Frame } from "./frame.ts";

@@ -1,5 +1,4 @@
 import { AgentCardsError, messageOf, oneLine } from "../model/mod.ts";
-
 import type { Cgroup, Cgroups } from "./cgroup.ts";
 import { cageCommand, type Level, MAX_THREADS } from "./command.ts";
 

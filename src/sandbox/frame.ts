@@ -1,5 +1,4 @@
 import { isExcessive, isObject, jsonDepth } from "../model/mod.ts";
-
 import type { CageLimits } from "./limits.ts";
 
 /** How code failed, with the place in it as its author wrote it. */

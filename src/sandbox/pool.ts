@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../model/mod.ts";
-
 import type { Cage } from "./cage.ts";
 
 /** Cages that are ready before anybody needs them. */

@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../model/mod.ts";
-
 import { type Cage, type CageOutcome, type CageRequest, type CageTools, startCage } from "./cage.ts";
 import type { Cgroups } from "./cgroup.ts";
 import type { Level } from "./command.ts";

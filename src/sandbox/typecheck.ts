@@ -1,6 +1,5 @@
 import { AgentCardsError, createLineSplitter, isObject, jsonDepth, oneLine, TOO_LONG } from "../model/mod.ts";
 import { fileURLToPath } from "node:url";
-
 import { dyingWithUs } from "./command.ts";
 import { MAX_DECLARATIONS } from "./limits.ts";
 

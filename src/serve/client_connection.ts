@@ -2,13 +2,11 @@ import { describe, isObject, jsonDepth, TOO_LONG, within } from "../model/mod.ts
 import { log } from "../telemetry/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-
 import type { Channel, Line } from "./link/channel.ts";
 import { isAgain, MAX_CLIENT_FRAME } from "./link/handshake.ts";
 import { createCalls } from "./requests.ts";
 import { createClientSide } from "./notifications.ts";
 import { hasOffers } from "./exposure.ts";
-
 import { keepShown, type Shown } from "./handshake_cache.ts";
 import { serveProtocol } from "./protocol.ts";
 import { FORWARDED } from "./forward.ts";

@@ -2,7 +2,6 @@ import { toolCall } from "../call/mod.ts";
 import { AgentCardsError, type Caller, type CallResult, isObject } from "../model/mod.ts";
 import { denied, forbiddenOwnTool } from "../policy/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
-
 import { directTool } from "./exposure.ts";
 import { forward } from "./forward.ts";
 import { TOOLS } from "./tools/all.ts";

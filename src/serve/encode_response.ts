@@ -1,5 +1,4 @@
 import { type CallResult, isObject, type ToolResult } from "../model/mod.ts";
-
 import { SERVER_INFO } from "./protocol.ts";
 
 /** What the keys begin with that the protocol itself puts into meta data. */

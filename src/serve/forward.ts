@@ -8,7 +8,6 @@ import {
   toolId,
   withoutInvisible,
 } from "../model/mod.ts";
-
 import { promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
 
 type Message = Record<string, unknown>;

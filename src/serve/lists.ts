@@ -1,6 +1,5 @@
 import type { Session } from "../call/mod.ts";
 import { directTools, offered } from "./exposure.ts";
-
 import type { Watching } from "./subscriptions.ts";
 
 type Message = Record<string, unknown>;

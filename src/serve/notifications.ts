@@ -2,7 +2,6 @@ import type { ServerEvent } from "../mcp/mod.ts";
 import { describe, isObject, oneLine, withoutInvisible } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
-
 import type { createCalls } from "./requests.ts";
 import { answerList } from "./lists.ts";
 import { isLogLevel } from "./log_level.ts";

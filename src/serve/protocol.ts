@@ -2,7 +2,6 @@ import { describe } from "../model/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-
 import type { Shown } from "./handshake_cache.ts";
 import { TOOLS } from "./tools/all.ts";
 

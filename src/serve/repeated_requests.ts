@@ -13,9 +13,7 @@ import {
 } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { resultOfRun, workflowAnswer, type WorkSession } from "../workflow/mod.ts";
-
 import type { Work } from "./dispatch.ts";
-
 import { directTool } from "./exposure.ts";
 
 type Message = Record<string, unknown>;

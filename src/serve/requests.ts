@@ -12,11 +12,9 @@ import {
 } from "../model/mod.ts";
 import { debug, type Redactor, shapeOf } from "../telemetry/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
-
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
-
 import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./encode_response.ts";
 
 type Message = Record<string, unknown>;

@@ -1,6 +1,5 @@
 import type { Session } from "../call/mod.ts";
 import { type Address, AgentCardsError, nobody } from "../model/mod.ts";
-
 import { resourceAddress } from "./exposure.ts";
 
 /** What one client watches: resources by what it calls them, each for as long as some request of it wants it. */

@@ -1,9 +1,7 @@
 import { escapeReferences } from "../dag/mod.ts";
 import { type Json, type JsonObject, splitWords, type Tool } from "../model/mod.ts";
 import { bindRequest, type BoundCall } from "./english/bind.ts";
-
 import { sketchOf } from "./english/sketch.ts";
-
 import type { Choice, Chosen } from "./choice.ts";
 
 /** What experience adds to what a request says. */

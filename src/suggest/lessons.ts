@@ -1,6 +1,5 @@
 import { referencesIn, type RunState, type ToolTask } from "../dag/mod.ts";
 import { pathText } from "../graphrag/mod.ts";
-
 import type { RanTask } from "./learning.ts";
 
 /** What a run that is over tells about its tools: which came after which, what went from one into another, how it went. */

@@ -24,11 +24,8 @@ import {
 } from "../model/mod.ts";
 import { costOf, effectOf, judge, maySpeculate } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import { literalsIn } from "./english/literals.ts";
-
 import type { Learning } from "./learning.ts";
-
 import { chooseTools, findAmong } from "./choice.ts";
 import { type EarlierTask, type Hints, planChoices, type SuggestedTask, type Suggestion } from "./draft.ts";
 

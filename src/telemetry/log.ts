@@ -1,7 +1,6 @@
 import { messageOf } from "../model/mod.ts";
 import { stdio } from "../platform/start.ts";
 import type { Logger, LogRecord, Sink } from "@logtape/logtape";
-
 import { openDailyFile } from "./daily_file.ts";
 import type { Redactor } from "./redact.ts";
 

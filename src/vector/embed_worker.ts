@@ -1,6 +1,5 @@
 // Runs the sentence encoder off the main thread: loading takes a third of a second, every text some milliseconds.
 import { describe } from "../model/mod.ts";
-
 import { createEncoder, type Encoded, type Encoder } from "./encoder.ts";
 import type { DownloadProgress } from "./search_port.ts";
 import { prepareModel } from "./weights/prepare.ts";

@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../model/mod.ts";
-
 import type { EmbedReply, EmbedRequest, LoadRequest } from "./embed_worker.ts";
 import type { Encoded } from "./encoder.ts";
 import type { DownloadProgress } from "./search_port.ts";

@@ -1,6 +1,5 @@
 import { AgentCardsError, messageOf, terms } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import { type Embedder, startEmbedder } from "./embedder.ts";
 import type { Query } from "./query.ts";
 import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";

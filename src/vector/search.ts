@@ -1,6 +1,5 @@
 import type { Database } from "../db/mod.ts";
 import { terms, type Tool } from "../model/mod.ts";
-
 import { buildLexicalIndex, type LexicalIndex } from "./bm25.ts";
 import { createNameFinder, type Names } from "./named.ts";
 import { readQuery } from "./query.ts";

@@ -2,7 +2,6 @@ import type { Database } from "../db/mod.ts";
 import { AgentCardsError, messageOf, within } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-
 import type { Query } from "./query.ts";
 import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
 import { openShelf, pauseAfter, type Shelf } from "./model_index.ts";

@@ -1,6 +1,5 @@
 import { isObject, splitWords, terms, type Tool } from "../model/mod.ts";
 import { createHash } from "node:crypto";
-
 import type { WeightedTerms } from "./bm25.ts";
 
 /** Texts that become one vector together, each with its weight. */

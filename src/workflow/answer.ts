@@ -10,9 +10,7 @@ import {
   type WaitingCall,
 } from "../dag/mod.ts";
 import { cut, type Json, type JsonObject, messageOf, oneLine, sha256, splitToolId, tokens } from "../model/mod.ts";
-
 import { attachmentsOf, type RunAnswer } from "./attachments.ts";
-
 import type { RunView } from "./live.ts";
 
 const SHOWN_TASKS = 100;

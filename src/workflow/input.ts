@@ -2,7 +2,6 @@ import { parseInput } from "../call/mod.ts";
 import type { RunOptions } from "../dag/mod.ts";
 import { AgentCardsError, isObject, type Json } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-
 import type { Request } from "./decisions.ts";
 
 const ids = z.array(z.string().max(64)).max(10_000);

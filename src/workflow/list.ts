@@ -1,6 +1,5 @@
 import { isOver } from "../dag/mod.ts";
 import { isObject, type JsonObject } from "../model/mod.ts";
-
 import { reportsOf, type RunReport } from "./report.ts";
 import type { WorkSession } from "./port.ts";
 

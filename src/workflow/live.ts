@@ -13,7 +13,6 @@ import {
 } from "../dag/mod.ts";
 import { AgentCardsError, type Caller, isObject, messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import { codePort, type CodeServices } from "./code.ts";
 import { createPorts, type PortOptions } from "./task_ports.ts";
 import { progressTo, type Teller } from "./progress.ts";

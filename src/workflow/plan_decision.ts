@@ -1,7 +1,6 @@
 import { type Planning, planTasks } from "../call/mod.ts";
 import type { Plan, RunState } from "../dag/mod.ts";
 import { AgentCardsError, oneLine } from "../model/mod.ts";
-
 import { replacedIn, type Request } from "./decisions.ts";
 
 /** The plan that tasks of a decision make with those that are there already; none where it brings no tasks. */

@@ -2,7 +2,6 @@ import type { Session } from "../call/mod.ts";
 import type { CodeRoom } from "../code/mod.ts";
 import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
 import type { Suggestions } from "../suggest/mod.ts";
-
 import type { Request } from "./decisions.ts";
 import type { Decider, RunView } from "./live.ts";
 

@@ -9,7 +9,6 @@ import {
   type TaskStatus,
 } from "../dag/mod.ts";
 import { isObject, type JsonObject } from "../model/mod.ts";
-
 import { pendingText, type RunStats } from "./answer.ts";
 import type { Workflows } from "./port.ts";
 import { isResting, restingState } from "./resting.ts";

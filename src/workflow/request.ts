@@ -1,7 +1,6 @@
 import type { RunOptions } from "../dag/mod.ts";
 import { AgentCardsError, type Caller, type JsonObject, oneLine, splitToolId, type Tool } from "../model/mod.ts";
 import { cautiously, type Proposal } from "../suggest/mod.ts";
-
 import { workflowAnswer } from "./answer.ts";
 import { listRuns } from "./list.ts";
 import { meantTools, type RunAnswer } from "./attachments.ts";

@@ -1,7 +1,6 @@
 import type { RunRow, RunState } from "../dag/mod.ts";
 import { AgentCardsError, oneLine } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-
 import type { Decider } from "./live.ts";
 
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */

@@ -16,9 +16,7 @@ import {
 } from "../dag/mod.ts";
 import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-
 import type { CodeServices } from "./code.ts";
-
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
 import { createBrokenRuns } from "./broken.ts";
 import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./live.ts";
@@ -38,7 +36,6 @@ import {
 import type { RunListener, StartRequest, Workflows } from "./port.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./needs.ts";
 import { isAskable, onceReadable } from "./attach.ts";
-
 import { planDecision } from "./plan_decision.ts";
 
 export interface WorkflowsOptions {

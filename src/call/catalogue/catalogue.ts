@@ -19,7 +19,6 @@ import { effectOf } from "../../policy/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
-
 import { type FiledCatalogue, openCatalogueFile } from "./file.ts";
 
 /** What is known of a server without starting it. */

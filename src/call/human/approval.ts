@@ -7,7 +7,6 @@ import {
   sha256,
   splitToolId,
 } from "../../model/mod.ts";
-
 import { fingerprint } from "../catalogue/catalogue.ts";
 import type { Session } from "../session.ts";
 

@@ -9,7 +9,6 @@ import {
   oneLine,
   type ServerRequest,
 } from "../../model/mod.ts";
-
 import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */

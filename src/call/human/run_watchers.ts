@@ -7,7 +7,6 @@ import {
   type Human,
   type ServerRequest,
 } from "../../model/mod.ts";
-
 import type { ClientSide } from "../session.ts";
 import { askClient, askOf, declared, offered, questionText, takes } from "./asking.ts";
 

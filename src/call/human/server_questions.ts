@@ -9,7 +9,6 @@ import {
 } from "../../model/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-
 import { askClient, askOf, declared, humanNeeded, questionText, takes } from "./asking.ts";
 import { countQuestion, inTurn } from "./asking_turns.ts";
 import { namedMessage, presentable } from "./question_form.ts";

@@ -1,7 +1,6 @@
 import { AgentCardsError, type ErrorCode } from "../../model/mod.ts";
 import type { Redactor } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import type { LargeFrames } from "./port.ts";
 import type { HideRequest, LargeReply, LargeRequest, PartRequest } from "./worker.ts";
 import { newHandle, type ResultStore } from "../results.ts";

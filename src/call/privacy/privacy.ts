@@ -1,7 +1,6 @@
 import type { Config } from "../../config/mod.ts";
 import { AgentCardsError, isObject, matchesPattern, toAgentCardsError } from "../../model/mod.ts";
 import { type Hidden, hidePii, readPatterns, restorePii } from "../../policy/mod.ts";
-
 import type { LargeFrames } from "../large/port.ts";
 import type { PiiVault } from "./vault.ts";
 import type { Privacy } from "../session.ts";

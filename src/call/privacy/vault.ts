@@ -4,7 +4,6 @@ import type { Hidden } from "../../policy/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { createHmac } from "node:crypto";
-
 import { MOST_KEPT, MOST_OF_A_SERVER } from "./quota.ts";
 
 /** What stands behind a token, and who has told it. */

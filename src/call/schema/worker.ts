@@ -1,6 +1,5 @@
 // Checks arguments against large foreign schemas; whoever asks ends this thread when an answer takes too long.
 import type { JsonObject } from "../../model/mod.ts";
-
 import { loadSchemaCheck } from "./check.ts";
 
 /** The schema comes along once; later requests name it by its hash. */

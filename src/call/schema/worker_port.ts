@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../model/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-
 import type { CheckedTool } from "./check.ts";
 import type { SchemaReply, SchemaRequest } from "./worker.ts";
 

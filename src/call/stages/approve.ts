@@ -1,5 +1,4 @@
 import { AgentCardsError, type Call, foldArguments, isObject, toolId } from "../../model/mod.ts";
-
 import { approvalKey, putApproval } from "../human/approval.ts";
 import { canPut, FORM, humanNeeded } from "../human/asking.ts";
 import type { Session } from "../session.ts";

@@ -1,5 +1,4 @@
 import { type Call, type CallResult, isFailure, toolId } from "../../model/mod.ts";
-
 import type { Observer } from "../observer.ts";
 import type { Stage } from "./stage.ts";
 

@@ -1,5 +1,4 @@
 import { type CallResult, type Client, isObject, messageOf } from "../../model/mod.ts";
-
 import { shownJson, textResult } from "../answer.ts";
 import type { Privacy } from "../session.ts";
 import type { Stage } from "./stage.ts";

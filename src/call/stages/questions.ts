@@ -1,5 +1,4 @@
 import { type Call, type CallResult, type ServerRequest, toolId } from "../../model/mod.ts";
-
 import { canPut, FORM, humanNeeded, PAGE, questionText } from "../human/asking.ts";
 import { isQuestion, settleQuestions } from "../human/server_questions.ts";
 import type { Session } from "../session.ts";

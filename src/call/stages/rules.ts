@@ -1,7 +1,6 @@
 import type { Config } from "../../config/mod.ts";
 import { toolId } from "../../model/mod.ts";
 import { denied, judge, judgeAddress } from "../../policy/mod.ts";
-
 import type { Stage } from "./stage.ts";
 
 /** Judges the call: ends a forbidden one, and notes the rule that wants a human's approval. */

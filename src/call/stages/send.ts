@@ -1,6 +1,5 @@
 import { type Call, type CallResult, OWN_SERVER, toolId, withoutInvisible, WORKFLOW_SERVER } from "../../model/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-
 import { declared } from "../human/asking.ts";
 import { callOwnTool } from "../own_tools.ts";
 import type { Session } from "../session.ts";

@@ -23,7 +23,6 @@ import {
 } from "../../config/mod.ts";
 import { AgentCardsError, messageOf, toAgentCardsError } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import type { InitIo, ProbeResult } from "./io.ts";
 import { makeTarget, type Plan, type Target } from "./plan.ts";
 import { carriedOver } from "./rules.ts";

@@ -3,12 +3,10 @@ import { messageOf, tokens } from "../../model/mod.ts";
 import { ownProgram } from "../../platform/mod.ts";
 import { instructionsFor, TOOLS } from "../../serve/mod.ts";
 import { system } from "../../platform/start.ts";
-
 import { confirm } from "../prompts/confirm.ts";
 import { learnTools, readServers } from "../index_command.ts";
 import { init } from "./init.ts";
 import type { InitOptions } from "./io.ts";
-
 import type { Terminal } from "../screen/terminal.ts";
 
 /** `agentcards init`, joined to this machine and its engine. */

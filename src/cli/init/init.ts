@@ -1,6 +1,5 @@
 import { CLIENT_NAMES, type Move, type Origin } from "../../config/mod.ts";
 import { describe, toAgentCardsError } from "../../model/mod.ts";
-
 import { applyPlan, type Outcome } from "./apply.ts";
 import type { InitIo, InitOptions } from "./io.ts";
 import { makePlan, type Plan } from "./plan.ts";

@@ -28,7 +28,6 @@ import {
 import { AgentCardsError, isObject, messageOf, nearest } from "../../model/mod.ts";
 import { fs, system } from "../../platform/start.ts";
 import { join, resolve } from "node:path";
-
 import type { InitIo, InitOptions } from "./io.ts";
 import { permissionsOf } from "./rules.ts";
 

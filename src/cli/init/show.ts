@@ -9,7 +9,6 @@ import {
   type ServerEntry,
 } from "../../config/mod.ts";
 import { oneLine } from "../../model/mod.ts";
-
 import type { Outcome } from "./apply.ts";
 import type { InitIo } from "./io.ts";
 import { ownCommand, type Plan } from "./plan.ts";

@@ -13,7 +13,6 @@ import {
 } from "../../config/mod.ts";
 import { messageOf, oneLine } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import { claudeToAsk } from "./apply.ts";
 import type { InitIo, InitOptions } from "./io.ts";
 import { clientOf } from "./plan.ts";

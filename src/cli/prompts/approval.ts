@@ -1,7 +1,6 @@
 import type { ApprovalReport } from "../../control/mod.ts";
 import { foldArguments, isObject, oneLine, spelledOut, splitToolId } from "../../model/mod.ts";
 import { stdio } from "../../platform/start.ts";
-
 import { ago } from "../screen/relative_time.ts";
 import { screen } from "../screen/screen.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";

@@ -1,6 +1,5 @@
 import type { ApprovalReport } from "../../control/mod.ts";
 import { oneLine } from "../../model/mod.ts";
-
 import { ago } from "../screen/relative_time.ts";
 import { askAboutCall, canAskHere } from "./approval.ts";
 import { ask } from "../ask.ts";

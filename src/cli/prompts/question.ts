@@ -1,6 +1,5 @@
 import type { TakeQuestion } from "../../control/mod.ts";
 import { cut, isObject, oneLine, spelledOut } from "../../model/mod.ts";
-
 import { askAboutCall, type AskedCall, canAskHere } from "./approval.ts";
 import { type Field, fieldsOf } from "./question_fields.ts";
 import type { Terminal } from "../screen/terminal.ts";

@@ -1,6 +1,5 @@
 import type { RunStatus } from "../../dag/mod.ts";
 import { cut, isObject, type Json, type JsonObject, oneLine, sanitise } from "../../model/mod.ts";
-
 import { pendingLines, type PendingText } from "./pending_text.ts";
 import { screen, wrap } from "../screen/screen.ts";
 import { MARKS, paintStatus, type Status } from "./status_glyph.ts";

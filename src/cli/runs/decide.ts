@@ -1,6 +1,5 @@
 import { AgentCardsError, messageOf } from "../../model/mod.ts";
 import type { RunDetails } from "../../workflow/mod.ts";
-
 import { ask } from "../ask.ts";
 import { type CarryOptions, carryRun } from "./run_loop.ts";
 import { runId } from "./find.ts";

@@ -1,6 +1,5 @@
 import { AgentCardsError } from "../../model/mod.ts";
 import type { RunReport } from "../../workflow/mod.ts";
-
 import { ask } from "../ask.ts";
 
 const WHOLE = /^wf_[0-9a-f]{16}$/;

@@ -1,6 +1,5 @@
 import { oneLine } from "../../model/mod.ts";
 import type { RunReport } from "../../workflow/mod.ts";
-
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
 import { type PendingText, pendingWords } from "./pending_text.ts";

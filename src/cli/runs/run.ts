@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../../model/mod.ts";
-
 import { carryRun } from "./run_loop.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { readWorkflowFile } from "./workflow_file.ts";

@@ -1,5 +1,4 @@
 import type { ApprovalReport } from "../../control/mod.ts";
-
 import { askAboutCall, canAskHere } from "../prompts/approval.ts";
 import { ask, type Question } from "../ask.ts";
 import { exitCodeOf, printAnswer, type RunAnswer } from "./answer.ts";

@@ -1,6 +1,5 @@
 import { oneLine } from "../../model/mod.ts";
 import type { RunDetails } from "../../workflow/mod.ts";
-
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";

@@ -1,5 +1,4 @@
 import type { TaskReport } from "../../workflow/mod.ts";
-
 import type { painter } from "../screen/terminal.ts";
 
 export type Paint = ReturnType<typeof painter>;

@@ -2,7 +2,6 @@ import type { RunProgress } from "../../control/mod.ts";
 import type { RunEvent } from "../../dag/mod.ts";
 import { oneLine } from "../../model/mod.ts";
 import type { TaskReport } from "../../workflow/mod.ts";
-
 import { fit, pad, widthOf } from "../screen/screen.ts";
 import { MARKS, type Paint, paintStatus, type Status } from "./status_glyph.ts";
 import { duration } from "../screen/terminal.ts";

@@ -1,7 +1,6 @@
 import type { Decision, RunEvent } from "../../dag/mod.ts";
 import { oneLine } from "../../model/mod.ts";
 import type { RunDetails, TaskReport } from "../../workflow/mod.ts";
-
 import { type RunSpans, type Span, spansOf } from "./spans.ts";
 import { fit, pad, widthOf, wrap } from "../screen/screen.ts";
 import { MARKS, type Paint, paintStatus } from "./status_glyph.ts";

@@ -1,7 +1,6 @@
 import type { RunProgress } from "../../control/mod.ts";
 import { AgentCardsError } from "../../model/mod.ts";
 import { system } from "../../platform/start.ts";
-
 import { ask, type Question } from "../ask.ts";
 import { canRedraw, createLiveLines } from "../screen/live_lines.ts";
 import { questionTaker } from "../prompts/question.ts";

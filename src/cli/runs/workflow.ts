@@ -1,6 +1,5 @@
 import { oneLine } from "../../model/mod.ts";
 import type { Template } from "../../workflow/mod.ts";
-
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
 import { table } from "../screen/table.ts";

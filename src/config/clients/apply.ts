@@ -1,6 +1,5 @@
 import { canonicalJson } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import { replaceFile } from "../write.ts";
 import { type Backup, hashOf, originalPath, record } from "./backup.ts";
 import { parseFile } from "./parse.ts";

@@ -2,7 +2,6 @@ import { deepFreeze } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { join } from "node:path";
 import { z } from "../../../deps.ts";
-
 import type { Home } from "../home.ts";
 import { replaceFile } from "../write.ts";
 import type { ClientId } from "./client.ts";

@@ -1,7 +1,6 @@
 import { AgentCardsError, messageOf, oneLine } from "../../model/mod.ts";
 import { Command, type CommandOutput, fs, system } from "../../platform/start.ts";
 import { basename, delimiter, join } from "node:path";
-
 import type { Item } from "./item.ts";
 import { entryAt, type FileEdit } from "./rewrite.ts";
 

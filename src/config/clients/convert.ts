@@ -1,5 +1,4 @@
 import { isObject, oneLine } from "../../model/mod.ts";
-
 import { fileSchema } from "../schema.ts";
 import type { FoundServer, ServerEntry } from "./client.ts";
 import { flatten } from "./flatten.ts";

@@ -1,7 +1,6 @@
 import { deepFreeze, isObject, matchesPattern, messageOf } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { basename, dirname, join, resolve, sep } from "node:path";
-
 import {
   type ClientId,
   type FoundServer,

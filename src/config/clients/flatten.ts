@@ -1,5 +1,4 @@
 import { isObject } from "../../model/mod.ts";
-
 import type { ClientId } from "./client.ts";
 
 type Entry = Record<string, unknown>;

@@ -1,5 +1,4 @@
 import { canonicalJson, deepFreeze, SERVER_NAME } from "../../model/mod.ts";
-
 import { variablesIn } from "../expand.ts";
 import { settleName } from "../write.ts";
 import { CLIENT_NAMES, type FoundServer, type ServerEntry, type Source } from "./client.ts";

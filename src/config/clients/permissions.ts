@@ -1,6 +1,5 @@
 import { isObject, matchesPattern, messageOf } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import { parseFile } from "./parse.ts";
 
 /** A rule of Claude Code that names a tool of a moved server, and what it becomes. */

@@ -1,5 +1,4 @@
 import { AgentCardsError, canonicalJson, isObject } from "../../model/mod.ts";
-
 import { OWN_NAME } from "./client.ts";
 import { removeProperty, setProperty } from "./json_text.ts";
 import { parseFile, splitBom } from "./parse.ts";

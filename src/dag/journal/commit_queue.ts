@@ -1,6 +1,5 @@
 import type { Database } from "../../db/mod.ts";
 import type { JsonObject } from "../../model/mod.ts";
-
 import type { RunEvent, RunStatus } from "../event.ts";
 import { rowOf, taken, unusable } from "./rows.ts";
 import type { RunHead } from "./run_row.ts";

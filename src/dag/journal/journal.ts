@@ -1,6 +1,5 @@
 import type { Database } from "../../db/mod.ts";
 import { AgentCardsError, type JsonObject, messageOf } from "../../model/mod.ts";
-
 import { createCommitQueue } from "./commit_queue.ts";
 import { eventOf, type EventRow, rowOf, taken, unusable } from "./rows.ts";
 import type { RunEvent, RunStatus } from "../event.ts";

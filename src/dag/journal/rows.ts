@@ -1,5 +1,4 @@
 import { AgentCardsError, messageOf } from "../../model/mod.ts";
-
 import type { Happening, RunEvent } from "../event.ts";
 
 /** A happening as the database has it. */

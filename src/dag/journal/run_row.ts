@@ -1,5 +1,4 @@
 import type { JsonObject } from "../../model/mod.ts";
-
 import type { RunStatus } from "../event.ts";
 
 /** What is kept of a run besides what happens to it. */

@@ -1,6 +1,5 @@
 import type { Effect, JsonObject } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-
 import type { CodeCall } from "../code_call.ts";
 import type { WaitingCall } from "../event.ts";
 import type { Task } from "../task.ts";

@@ -1,6 +1,5 @@
 import { worse } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-
 import type { ToolTask } from "../task.ts";
 import { COMMON_FIELDS, type TaskKind } from "./kind.ts";
 

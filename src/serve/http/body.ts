@@ -1,5 +1,4 @@
 import { jsonDepth } from "../../model/mod.ts";
-
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { refusal } from "./guard.ts";
 

@@ -1,6 +1,5 @@
 import { isObject } from "../../model/mod.ts";
 import { createMcpHandler, ProtocolError, Server } from "@modelcontextprotocol/server";
-
 import { SERVER_INFO } from "../protocol.ts";
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { FORWARDED } from "../forward.ts";

@@ -1,7 +1,6 @@
 import { AgentCardsError, describe, messageOf } from "../../model/mod.ts";
 import type { AddressInfo } from "node:net";
 import { isLegacyRequest } from "@modelcontextprotocol/server";
-
 import { readBody } from "./body.ts";
 import { createGuard, PATH, refusal } from "./guard.ts";
 import { createLegacyHandler } from "./legacy.ts";

@@ -3,7 +3,6 @@ import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from 
 import { AgentCardsError, messageOf } from "../../model/start.ts";
 import { systemProgram, VERSION } from "../../platform/start.ts";
 import { Command, type CommandStatus, fs, net, system } from "../../platform/start.ts";
-
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
 import {

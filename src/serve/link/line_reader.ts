@@ -1,5 +1,4 @@
 import { createLineSplitter, TOO_LONG } from "../../model/start.ts";
-
 import type { Line } from "./channel.ts";
 
 /** Lines that come before anybody reads them wait, copied, since their bytes are only valid for a moment. */

@@ -1,5 +1,4 @@
 import { describe, TOO_LONG } from "../../model/start.ts";
-
 import { createMemory, type Message } from "./pipe_memory.ts";
 import type { Channel } from "./channel.ts";
 import type { EngineConnection } from "./engine_client.ts";

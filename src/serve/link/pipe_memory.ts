@@ -1,5 +1,4 @@
 import { isObject } from "../../model/start.ts";
-
 import { createOpenRequests, type OpenRequest } from "./open_requests.ts";
 
 export type Message = Record<string, unknown>;

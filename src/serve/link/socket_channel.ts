@@ -1,6 +1,5 @@
 import { coalesce } from "../../model/start.ts";
 import type net from "node:net";
-
 import { createLineReader } from "./line_reader.ts";
 import { type Channel, lineBytes } from "./channel.ts";
 

@@ -1,6 +1,5 @@
 import { variablesNamed } from "../../config/start.ts";
 import { AgentCardsError, isObject, TOO_LONG, within } from "../../model/start.ts";
-
 import type { Channel, Line } from "./channel.ts";
 
 type Variables = Readonly<Record<string, string>>;

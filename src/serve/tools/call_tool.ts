@@ -3,7 +3,6 @@ import { escapeReferences } from "../../dag/mod.ts";
 import { AgentCardsError, type Caller, isObject, type JsonObject, toolId, type ToolResult } from "../../model/mod.ts";
 import { resultOfRun, workflowAnswer, type WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
-
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

@@ -14,7 +14,6 @@ import {
 import { describeEffects } from "../../dag/mod.ts";
 import type { Json } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
-
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

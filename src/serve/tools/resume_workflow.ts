@@ -1,5 +1,4 @@
 import { ACTIONS, resultOfRun, resumeRequest } from "../../workflow/mod.ts";
-
 import type { GatewayTool } from "./tool.ts";
 
 /** Goes on with a run, decides what it waits for, or tells how it stands. */

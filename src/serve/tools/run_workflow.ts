@@ -1,5 +1,4 @@
 import { resultOfRun, runRequest } from "../../workflow/mod.ts";
-
 import type { GatewayTool } from "./tool.ts";
 
 /** Runs many tools as one: in parallel, journalled, and only the ends come back. */

@@ -24,7 +24,6 @@ import {
 import { judge } from "../../policy/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
-
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({

@@ -1,5 +1,4 @@
 import { isObject, type Json } from "../../model/mod.ts";
-
 import { around, cue, cueWords, isCount } from "./cues.ts";
 import { fitOf } from "./fitting.ts";
 import { type Segment, segmentsFor } from "./segments.ts";

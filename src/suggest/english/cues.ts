@@ -1,5 +1,4 @@
 import { splitWords, terms } from "../../model/mod.ts";
-
 import type { Parameter } from "./infer.ts";
 import type { Literal } from "./literals.ts";
 

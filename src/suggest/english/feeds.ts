@@ -1,5 +1,4 @@
 import { terms } from "../../model/mod.ts";
-
 import type { ToolSketch } from "./infer.ts";
 
 /** Words that name nothing in particular: many tools give and take an id or a name. */

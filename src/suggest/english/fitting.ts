@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "../../model/mod.ts";
-
 import type { Parameter } from "./infer.ts";
 import type { Literal } from "./literals.ts";
 

@@ -1,5 +1,4 @@
 import { terms } from "../../model/mod.ts";
-
 import type { ToolSketch } from "./infer.ts";
 
 /** A part of a request, from where to where. */

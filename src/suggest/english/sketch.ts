@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from "../../model/mod.ts";
-
 import type { OutputField, Parameter, ToolSketch } from "./infer.ts";
 
 /** How deep and how wide an output is looked at. */

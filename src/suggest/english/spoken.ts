@@ -1,5 +1,4 @@
 import { isObject, type Json, splitWords, terms } from "../../model/mod.ts";
-
 import { alsoSaid, cueWords, SOURCE } from "./cues.ts";
 import type { Parameter } from "./infer.ts";
 import { isVerb } from "./segments.ts";

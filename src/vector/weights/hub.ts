@@ -1,7 +1,6 @@
 import { AgentCardsError, isObject, messageOf } from "../../model/mod.ts";
 import { fs, SEEK_START } from "../../platform/start.ts";
 import { createHash } from "node:crypto";
-
 import type { DownloadProgress } from "../search_port.ts";
 import { type ModelFolder, openModelFolder, removeBrokenFiles, sealModelFolder } from "./folder.ts";
 

@@ -1,7 +1,6 @@
 import { AgentCardsError, messageOf } from "../../model/mod.ts";
 import { renameSynced } from "../../platform/mod.ts";
 import { fs } from "../../platform/start.ts";
-
 import { type BertConfig, buildBert } from "./bert.ts";
 import { type ModelFolder, openModelFolder, sealModelFolder } from "./folder.ts";
 import { readSafetensors } from "./safetensors.ts";
