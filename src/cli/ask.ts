@@ -1,18 +1,18 @@
 import { locateHome } from "../config/mod.ts";
-import { askEngine, type ControlRequest } from "../control/mod.ts";
+import { askEngine, type ControlRequest, type MethodName, type Result } from "../control/mod.ts";
 import { AgentCardsError } from "../model/mod.ts";
 import { ownProgram } from "../platform/mod.ts";
 import { system } from "../platform/start.ts";
 
 /** A question to the engine, asked from this folder where no other is named. */
-export interface Question extends ControlRequest {
+export interface Question<M extends MethodName = MethodName> extends ControlRequest<M> {
   readonly cwd?: string | undefined;
 }
 
 /** Asks this home's engine, starting one when there is none. What only reads is asked once more when the engine goes. */
-export async function ask<T>({ cwd = system.cwd(), ...request }: Question): Promise<T> {
+export async function ask<M extends MethodName>({ cwd = system.cwd(), ...request }: Question<M>): Promise<Result<M>> {
   const env = system.env();
-  const once = () => askEngine<T>({ home: locateHome(env), cwd, env, program: ownProgram() }, request);
+  const once = () => askEngine({ home: locateHome(env), cwd, env, program: ownProgram() }, request);
   try {
     return await once();
   } catch (error) {
@@ -22,4 +22,4 @@ export async function ask<T>({ cwd = system.cwd(), ...request }: Question): Prom
   }
 }
 
-const READING = new Set(["status", "search", "tools", "runs", "run_show", "approvals"]);
+const READING: ReadonlySet<MethodName> = new Set(["status", "search", "tools", "runs", "run_show", "approvals"]);

@@ -26,7 +26,7 @@ export async function backup(file: string, terminal: Terminal): Promise<number> 
   const path = isAbsolute(file) ? file : resolve(file);
   const exists = await fs.stat(path).then(() => true, () => false);
   if (exists) throw new AgentCardsError("USAGE", `${file} exists already`, { hint: "Choose another name." });
-  const written = await ask<{ bytes: number }>({ method: "backup", params: { path } });
+  const written = await ask({ method: "backup", params: { path } });
   terminal.out(`Wrote ${file} (${bytes(written.bytes)}).\n`);
   return 0;
 }
@@ -104,7 +104,7 @@ async function actingTasks(home: Home): Promise<(db: Database) => Promise<(task:
 
 /** `agentcards database accept` */
 export async function acceptDatabase(terminal: Terminal): Promise<number> {
-  const { problem } = await ask<{ problem: string | null }>({ method: "accept_database" });
+  const { problem } = await ask({ method: "accept_database" });
   if (problem !== null) throw new AgentCardsError("DB_UNUSABLE", problem);
   terminal.out("The database is used as it is.\n");
   return 0;

@@ -10,7 +10,7 @@ import { jsonLine } from "./json_out.ts";
 export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {
   const { terminal } = context;
   let isAsking = false;
-  const { result, value } = await ask<{ result: Record<string, unknown>; value: unknown }>({
+  const { result, value } = await ask({
     method: "call",
     params: { tool, arguments: parseArguments(given) },
     onQuestion: questionTaker(terminal, () => {

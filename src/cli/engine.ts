@@ -43,7 +43,7 @@ export async function stopEngine(options: { force?: boolean }, terminal: Termina
 /** `agentcards engine restart` */
 export async function restartEngine(terminal: Terminal): Promise<number> {
   await stopEngine({}, terminal);
-  const { pid } = await ask<{ pid: number }>({ method: "status" });
+  const { pid } = await ask({ method: "status" });
   terminal.out(`Started a new one (process ${pid}).\n`);
   return 0;
 }

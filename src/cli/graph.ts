@@ -16,7 +16,7 @@ export async function graph(
   options: GraphCommand,
   terminal: Terminal,
 ): Promise<number> {
-  const report = await ask<GraphReport>({
+  const report = await ask({
     method: "graph",
     params: { ...tool && { tool }, ...to && { to }, ...options.dot && { dot: true } },
   });

@@ -1,4 +1,4 @@
-import type { EmbedProgress, EmbedReport, IndexReport } from "../control/mod.ts";
+import type { EmbedReport, IndexReport } from "../control/mod.ts";
 import { messageOf, oneLine } from "../model/mod.ts";
 import { ask } from "./ask.ts";
 import { startProgress } from "./screen/progress.ts";
@@ -37,13 +37,16 @@ export async function index(servers: readonly string[], options: IndexCommand, t
 }
 
 /** Starts every server once and reads its tools. */
-export async function readServers(servers: readonly string[] | undefined, isTerminal: boolean): Promise<IndexReport[]> {
+export async function readServers(
+  servers: readonly string[] | undefined,
+  isTerminal: boolean,
+): Promise<readonly IndexReport[]> {
   const progress = await startProgress("Starting servers", isTerminal);
   try {
-    return await ask<IndexReport[]>({
+    return await ask({
       method: "index",
-      params: { ...servers && { servers } },
-      onProgress: ({ done, of, server }) => progress.show(Number(done), Number(of), String(server)),
+      params: { ...servers && { servers: [...servers] } },
+      onProgress: ({ done, of, server }) => progress.show(done, of, server),
     });
   } finally {
     progress.end();
@@ -54,10 +57,9 @@ export async function readServers(servers: readonly string[] | undefined, isTerm
 export async function learnTools(isTerminal: boolean): Promise<EmbedReport> {
   const progress = await startProgress("Learning tools", isTerminal);
   try {
-    return await ask<EmbedReport>({
+    return await ask({
       method: "embed",
-      onProgress: (value) => {
-        const { done, of, download } = value as unknown as EmbedProgress;
+      onProgress: ({ done, of, download }) => {
         const loading = download &&
           `downloading ${download.file} ${bytes(download.bytes)}${download.of ? ` of ${bytes(download.of)}` : ""}`;
         progress.show(done, of, loading ?? "");

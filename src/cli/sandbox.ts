@@ -3,7 +3,7 @@ import type { Terminal } from "./screen/terminal.ts";
 
 /** `agentcards sandbox accept` */
 export async function acceptSandbox(terminal: Terminal): Promise<number> {
-  const { level } = await ask<{ level: number }>({ method: "accept_sandbox" });
+  const { level } = await ask({ method: "accept_sandbox" });
   terminal.out(`Code runs in a sandbox of level ${level}.\n`);
   return 0;
 }

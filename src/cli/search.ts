@@ -1,4 +1,3 @@
-import type { Found } from "../call/mod.ts";
 import { oneLine } from "../model/mod.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
@@ -14,7 +13,7 @@ export interface SearchCommand {
 /** `agentcards search QUERY` */
 export async function search(query: string, options: SearchCommand, terminal: Terminal): Promise<number> {
   const { limit, server } = options;
-  const found = await ask<Found>({ method: "search", params: { query, limit, ...server && { server } } });
+  const found = await ask({ method: "search", params: { query, limit, ...server && { server } } });
   const isWeak = found.tools.length === 0 && found.weak.length > 0;
   const hits = isWeak ? found.weak : found.tools;
   if (options.json) {

@@ -15,7 +15,7 @@ export interface StatusCommand {
 /** `agentcards status`: how everything is; 1 when something that the user configured does not work. */
 export async function status(options: StatusCommand, terminal: Terminal): Promise<number> {
   const home = locateHome();
-  const report = await ask<EngineReport>({ method: "status" });
+  const report = await ask({ method: "status" });
   const exposed = await readableByOthers([home.dir, home.secrets]);
   const problems = findProblems(report, exposed);
   if (options.json) {

@@ -1,4 +1,4 @@
-import { oneLine, type Tool } from "../model/mod.ts";
+import { oneLine } from "../model/mod.ts";
 import { ask } from "./ask.ts";
 import { table } from "./screen/table.ts";
 import { painter, type Terminal } from "./screen/terminal.ts";
@@ -10,7 +10,7 @@ export async function tools(
   options: { json?: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { tools, notes } = await ask<{ tools: (Tool & { policy: string; effect: string })[]; notes: string[] }>({
+  const { tools, notes } = await ask({
     method: "tools",
     params: server ? { server } : {},
   });

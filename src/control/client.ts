@@ -1,5 +1,7 @@
+import type { z } from "../../deps.ts";
 import { AgentCardsError, type ErrorCode, isObject, TOO_LONG } from "../model/mod.ts";
 import { connectEngine, type ConnectOptions } from "../serve/mod.ts";
+import type { MethodName, PARAMS, Progress, Result } from "./api.ts";
 
 /** Takes a server's question, undefined for no answer; the signal says that nobody waits for one any more. */
 export type TakeQuestion = (
@@ -7,19 +9,22 @@ export type TakeQuestion = (
   signal: AbortSignal,
 ) => Promise<Record<string, unknown> | undefined>;
 
-/** One question of the command line to the engine. */
-export interface ControlRequest {
-  readonly method: string;
-  readonly params?: Record<string, unknown>;
-  readonly onProgress?: (value: Record<string, unknown>) => void;
-  /** Answers what a server asks meanwhile; without it nobody is asked. */
+/** One request to the engine. */
+export interface ControlRequest<M extends MethodName> {
+  readonly method: M;
+  readonly params?: z.input<(typeof PARAMS)[M]>;
+  readonly onProgress?: (value: Progress<M>) => void;
+  /** Answers the questions of servers meanwhile; without it nobody is asked. */
   readonly onQuestion?: TakeQuestion | undefined;
 }
 
 /** Asks the engine and closes the connection again. */
-export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, request: ControlRequest): Promise<T> {
+export async function askEngine<M extends MethodName>(
+  options: Omit<ConnectOptions, "kind">,
+  request: ControlRequest<M>,
+): Promise<Result<M>> {
   const { channel } = await connectEngine({ ...options, kind: "control" });
-  const answer = Promise.withResolvers<T>();
+  const answer = Promise.withResolvers<Result<M>>();
   const decoder = new TextDecoder();
   const over = new AbortController();
   /** Questions that wait for the human here, each with what withdraws it. */
@@ -28,9 +33,9 @@ export async function askEngine<T>(options: Omit<ConnectOptions, "kind">, reques
     const message: unknown = line === TOO_LONG ? undefined : JSON.parse(decoder.decode(line));
     if (!isObject(message)) return;
     if (message.question !== undefined) void take(message.question, message.request);
-    else if (isObject(message.progress)) request.onProgress?.(message.progress);
+    else if (isObject(message.progress)) request.onProgress?.(message.progress as Progress<M>);
     else if (isObject(message.error)) answer.reject(fromWire(message.error));
-    else answer.resolve(message.result as T);
+    else answer.resolve(message.result as Result<M>);
   });
   reading.then(() =>
     answer.reject(

@@ -1,6 +1,16 @@
 // The door of this room: other rooms import this file only.
+export type { JudgedTool, MethodName, Params, Progress, Result } from "./api.ts";
 export { askEngine, type ControlRequest, type TakeQuestion } from "./client.ts";
 export type { Gateway } from "./gateway.ts";
-export type { GraphReport } from "./learning_methods.ts";
-export type { EmbedProgress, EmbedReport, EngineReport, IndexReport, SearchReport, ServerReport } from "./methods.ts";
-export type { ApprovalReport, RunProgress } from "./workflow_methods.ts";
+export type {
+  ApprovalReport,
+  EmbedProgress,
+  EmbedReport,
+  EngineReport,
+  GraphReport,
+  IndexProgress,
+  IndexReport,
+  RunProgress,
+  SearchReport,
+  ServerReport,
+} from "./reports.ts";

@@ -1,4 +1,4 @@
-import { AT_A_TERMINAL } from "../call/mod.ts";
+import { AT_A_TERMINAL, parseInput } from "../call/mod.ts";
 import {
   AgentCardsError,
   type Ask,
@@ -9,8 +9,9 @@ import {
   TOO_LONG,
 } from "../model/mod.ts";
 import type { Channel } from "../serve/mod.ts";
-import type { ControlContext } from "./context.ts";
-import { METHODS } from "./methods.ts";
+import { type MethodName, PARAMS, type Params, type Result } from "./api.ts";
+import type { ControlContext, Methods } from "./context.ts";
+import { METHODS } from "./methods/all.ts";
 
 /**
  * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One
@@ -92,19 +93,30 @@ async function answer(
 ): Promise<void> {
   const send = (message: Record<string, unknown>) => wire.write(JSON.stringify({ id, ...message }));
   try {
-    const run = METHODS.get(String(method));
-    if (!run) throw new TypeError(`There is no control method "${method}"`);
+    if (!isMethod(method)) throw new AgentCardsError("USAGE", `There is no control method "${method}"`);
     const ask: Ask = (request, signal) => questions.put(send, request, AbortSignal.any([signal, context.signal]));
     // Before any server is started for this command: it is told what the person at the terminal can answer.
     if (asks === true) await offerTerminal(context.session);
-    const result = await run(
-      { ...context, ...asks === true && { ask }, progress: (value) => send({ progress: value }) },
-      isObject(params) ? params : {},
-    );
+    const progress = (value: unknown) => send({ progress: value });
+    const result = await perform(method, params, { ...context, ...asks === true && { ask }, progress });
     send({ result: result ?? null });
   } catch (error) {
     const { code, message, hint } = toAgentCardsError(error);
     const told = { code, message, ...hint && { hint }, text: describe(error) };
     send({ error: context.gateway.redactor.clean(told) });
   }
+}
+
+function isMethod(name: unknown): name is MethodName {
+  return typeof name === "string" && Object.hasOwn(PARAMS, name);
+}
+
+/** Checks the parameters of a method and runs it. */
+async function perform<M extends MethodName>(
+  name: M,
+  params: unknown,
+  context: ControlContext,
+): Promise<Result<M>> {
+  const run = METHODS[name] as Methods[M];
+  return await run(context, parseInput(PARAMS[name], params ?? {}) as Params<M>);
 }

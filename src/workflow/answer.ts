@@ -6,6 +6,7 @@ import {
   type Pending,
   ranMs,
   type RunState,
+  type RunStatus,
   type TaskState,
   type WaitingCall,
 } from "../dag/mod.ts";
@@ -21,6 +22,40 @@ const SHOWN_OF_A_HANDLE = 200;
 
 const REPAIR =
   "What succeeded is kept. resume_workflow goes on from it: retry {tasks?: [ids]}, replace {tasks}, inject {tasks}.";
+
+/** The answer of a run as JSON. */
+export interface RunBody {
+  readonly status: RunStatus;
+  readonly workflow_id: string;
+  readonly results: JsonObject;
+  readonly tasks: readonly {
+    readonly id: string;
+    readonly status: TaskState["status"];
+    readonly ms: number;
+    readonly bytes: number;
+    readonly error: string | null;
+    readonly note?: string;
+  }[];
+  readonly pending?: PendingView;
+  readonly error?: string;
+  readonly stats: RunStats & { readonly tokens_kept: number };
+}
+
+/** What a run waits for; lists know only the first four. */
+export interface PendingView {
+  readonly reason: string;
+  readonly for?: string;
+  readonly task?: string;
+  readonly tool?: string;
+  readonly why?: string;
+  readonly call?: Json;
+  readonly also?: readonly { readonly task: string; readonly call?: Json }[];
+}
+
+/** The answer of a run for a program that shows it to a person: without attachments. */
+export async function runBody(view: RunView, session: Session): Promise<RunBody> {
+  return (await workflowAnswer(view, session)).body as unknown as RunBody;
+}
 
 /** The answer of a run: the results at its ends in full, everything else as a line. */
 export async function workflowAnswer(view: RunView, session: Session): Promise<RunAnswer> {

@@ -8,8 +8,8 @@ import {
   type RunStatus,
   type TaskStatus,
 } from "../dag/mod.ts";
-import { isObject, type JsonObject } from "../model/mod.ts";
-import { pendingText, type RunStats } from "./answer.ts";
+import { isObject } from "../model/mod.ts";
+import { pendingText, type PendingView, type RunStats } from "./answer.ts";
 import type { Workflows } from "./port.ts";
 import { isResting, restingState } from "./resting.ts";
 
@@ -42,7 +42,7 @@ export interface RunReport {
   readonly ms: number;
   readonly error: string | null;
   /** What it waits for: reason, for whom, why, which task and call. */
-  readonly pending: JsonObject | null;
+  readonly pending: PendingView | null;
 }
 
 /** One run, whole. */
@@ -79,11 +79,11 @@ export function reportOf(row: RunRow, state?: RunState): RunReport {
     ms: state ? Math.round(ranMs(state, isWaiting ? state.last : Date.now())) : Number(summary.ms ?? 0),
     error: state?.error ?? (typeof summary.error === "string" ? summary.error : null),
     pending: pending
-      ? pendingText(id, pending)
+      ? pendingText(id, pending) as unknown as PendingView
       : isWaiting
       ? { reason: "waiting" }
       : isObject(summary.pending)
-      ? summary.pending as JsonObject
+      ? summary.pending as unknown as PendingView
       : null,
   };
 }

@@ -1,7 +1,7 @@
 // deno task e2e:servers [--json]: fifteen real servers of npm through one AgentCards, started lazily, all reaped.
 // Exits 1 when a server fails, a process is left, or tools/list starts a child; a missing network is no failure of ours.
 import { parseArgs } from "node:util";
-import type { EngineReport } from "../../src/control/methods.ts";
+import type { EngineReport } from "../../src/control/mod.ts";
 import { table } from "../../src/cli/screen/table.ts";
 import { messageOf } from "../../src/model/errors.ts";
 import { oneLine } from "../../src/model/text.ts";
@@ -220,7 +220,7 @@ async function use(home: TestHome, client: RawClient, { name, call }: Entry): Pr
 }
 
 async function serverReport(home: TestHome, name: string): Promise<EngineReport["servers"][number] | undefined> {
-  return (await ask<EngineReport>(home, "status")).servers.find((server) => server.name === name);
+  return (await ask(home, "status")).servers.find((server) => server.name === name);
 }
 
 /** Takes memory and processes at a moment. */

@@ -1,7 +1,6 @@
 // What an agent has to read before it can do anything: every server's tools, against ours.
 import { dirname } from "node:path";
 import { ownTokens } from "../../src/cli/init/command.ts";
-import type { IndexReport } from "../../src/control/methods.ts";
 import { isObject } from "../../src/model/json.ts";
 import { tokens } from "../../src/model/text.ts";
 import { createTestHome } from "../fixtures/gateway.ts";
@@ -68,7 +67,7 @@ async function fromServers(rows: readonly Row[]): Promise<{ measured: Measured[]
   });
   try {
     await using home = await createTestHome({ servers: Object.fromEntries(entries) });
-    const reports = await ask<IndexReport[]>(home, "index");
+    const reports = await ask(home, "index");
     const failed = reports.filter(({ ok }) => !ok).map(({ server, error }) => `${server}: ${error}`);
     return { measured: reports.filter(({ ok }) => ok), failed };
   } finally {

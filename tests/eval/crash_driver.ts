@@ -1,5 +1,4 @@
 // An agent that goes on whatever happens: it asks how its run stands, resolves doubts, and connects again.
-import type { RunReport } from "../../src/workflow/report.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { sleep, type TestHome } from "../fixtures/gateway.ts";
 import type { Random } from "../model/random.ts";
@@ -87,7 +86,7 @@ export function createDriver(home: TestHome) {
       const told = /^(wf_\w+):/.exec(String((params as { message?: string } | undefined)?.message))?.[1];
       if (told) return told;
     }
-    return (await askHome<RunReport[]>(home, "runs", { limit: 1 })).find(({ created }) => created >= since - 1)?.id;
+    return (await askHome(home, "runs", { limit: 1 })).find(({ created }) => created >= since - 1)?.id;
   }
 
   async function run({ tasks, options, random }: Driven): Promise<Story> {

@@ -1,5 +1,4 @@
 // deno-lint-ignore-file no-console -- it tells on stderr how far it is
-import type { RunDetails } from "../../src/workflow/report.ts";
 import { within } from "../../src/model/time.ts";
 import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";
@@ -113,7 +112,7 @@ async function tryOnce({ trial, random, home, oracle, driver }: Trial) {
     return { id, recovered: [], points: kills.map(() => "before planned"), counts };
   }
   const lost = await driver.missing(story, random);
-  const { events } = await askHome<RunDetails>(home, "run_show", { id });
+  const { events } = await askHome(home, "run_show", { id });
   const counts = judge(oracle, { units, prefix, events, kills, surfaced: story.surfaced, decided: story.decided });
   const { recovered, not_adopted, refused } = story;
   const points = kills.map((kill) => `after ${events.findLast(({ at }) => at <= kill)?.kind ?? "nothing"}`);

@@ -1,5 +1,4 @@
 import type { Durability } from "../../src/db/pglite_worker.ts";
-import type { RunDetails, RunReport } from "../../src/workflow/report.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { askHome } from "./ask_home.ts";
@@ -69,12 +68,12 @@ async function begin(home: TestHome, count: number): Promise<string> {
   void client.send({ id: "run", method: "tools/call", params: { name: "run_workflow", arguments: { tasks } } });
   let id = "";
   await until("the run's beginning", async () => {
-    const [report] = await askHome<RunReport[]>(home, "runs");
+    const [report] = await askHome(home, "runs");
     id = report?.id ?? "";
     return id !== "";
   }, 20_000);
   await until("the end of what can end", async () => {
-    return (await askHome<RunDetails>(home, "run_show", { id })).succeeded === count - LEFT;
+    return (await askHome(home, "run_show", { id })).succeeded === count - LEFT;
   }, 30_000);
   await crash(home, client);
   return id;

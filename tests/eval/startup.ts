@@ -1,7 +1,6 @@
 // From spawn to the answered tools/list: a server of npm started directly, against `serve` without and with an engine.
 import { locateHome } from "../../src/config/home.ts";
-import { askEngine } from "../../src/control/client.ts";
-import type { IndexReport } from "../../src/control/methods.ts";
+import { askEngine, type MethodName, type Result } from "../../src/control/mod.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import {
   createTestHome,
@@ -31,7 +30,7 @@ export const evaluation: Evaluation = {
     const config = { ...everything, env: { EVAL_HOME: home.dir } };
     const entries = names.map((name) => [name, config]);
     await Deno.writeTextFile(`${home.dir}/config.yaml`, JSON.stringify({ servers: Object.fromEntries(entries) }));
-    const indexed = await ask<IndexReport[]>(home, "index");
+    const indexed = await ask(home, "index");
     const failed = indexed.find(({ ok }) => !ok);
     if (failed || indexed.length !== names.length) throw new Error(`indexing failed: ${failed?.error}`);
 
@@ -227,8 +226,8 @@ export async function rssMb(pid: number): Promise<number> {
 }
 
 /** Asks the home's engine, starting it when there is none. */
-export function ask<T = unknown>(home: TestHome, method: string): Promise<T> {
-  return askEngine<T>({ home: locateHome(home.env), cwd: home.dir, env: home.env, program: PROGRAM }, { method });
+export function ask<M extends MethodName>(home: TestHome, method: M): Promise<Result<M>> {
+  return askEngine({ home: locateHome(home.env), cwd: home.dir, env: home.env, program: PROGRAM }, { method });
 }
 
 async function stopEngine(home: TestHome): Promise<void> {

@@ -106,13 +106,16 @@ Deno.test("dag-020: an approval is for what was shown; arguments edited in the s
     const { askEngine } = await import("../../src/control/client.ts");
     const { locateHome } = await import("../../src/config/home.ts");
     const { PROGRAM } = await import("../fixtures/gateway.ts");
-    return await askEngine<{ status: string; pending?: { call: { arguments: { line: string } } } }>(
+    return await askEngine(
       { home: locateHome(home.env), cwd: home.dir, env: home.env, program: PROGRAM },
       { method: "decide", params: { workflow_id: paused.workflow_id, action: "approve", hash } },
     );
   };
   const again = await approve(shown!.hash);
-  assert.deepEqual([again.status, again.pending?.call.arguments.line], ["paused", "edited"]);
+  assert.deepEqual(
+    [again.status, (again.pending?.call as { arguments: { line: string } } | undefined)?.arguments.line],
+    ["paused", "edited"],
+  );
   assert.deepEqual(await linesOf(file), [], "nothing was done on a word that was meant for something else");
   await assert.rejects(approve(shown!.hash), /has changed since it was shown/);
   const [anew] = JSON.parse((await home.run(["approvals", "--json"])).stdout) as { hash: string }[];

@@ -14,7 +14,7 @@ const HEAD = ["run", "tool", "arguments", "why", "since"];
 
 /** `agentcards approvals` */
 export async function approvals({ json }: { json?: boolean }, terminal: Terminal): Promise<number> {
-  const waiting = await ask<ApprovalReport[]>({ method: "approvals" });
+  const waiting = await ask({ method: "approvals" });
   if (json) terminal.out(jsonLine(waiting));
   else if (waiting.length === 0) terminal.out("No call waits for your approval.\n");
   else {
@@ -59,7 +59,7 @@ export async function decideCall(action: "approve" | "reject", given: string, te
     );
     return 1;
   }
-  const approval = only(given, await ask<ApprovalReport[]>({ method: "approvals" }));
+  const approval = only(given, await ask({ method: "approvals" }));
   if (!approval) {
     terminal.err(
       `No call of "${oneLine(given, 60)}" waits for approval. \`agentcards approvals\` lists those that do.\n`,

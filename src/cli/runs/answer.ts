@@ -1,28 +1,13 @@
+import type { RunBody } from "../../workflow/mod.ts";
 import type { RunStatus } from "../../dag/mod.ts";
-import { cut, isObject, type Json, type JsonObject, oneLine, sanitise } from "../../model/mod.ts";
-import { pendingLines, type PendingText } from "./pending_text.ts";
+import { cut, isObject, type Json, oneLine, sanitise } from "../../model/mod.ts";
+import { pendingLines } from "./pending_text.ts";
 import { screen, wrap } from "../screen/screen.ts";
-import { MARKS, paintStatus, type Status } from "./status_glyph.ts";
+import { MARKS, paintStatus } from "./status_glyph.ts";
 import { duration, painter, type Terminal } from "../screen/terminal.ts";
 
-/** What the engine answers once a run ends or pauses. */
-export interface RunAnswer {
-  readonly status: RunStatus;
-  readonly workflow_id: string;
-  readonly results: JsonObject;
-  readonly tasks: readonly { readonly id: string; readonly status: Status; readonly error: string | null }[];
-  readonly pending?: PendingText;
-  readonly error?: string;
-  readonly stats: {
-    readonly wall_ms: number;
-    readonly critical_path_ms: number;
-    readonly sequential_ms: number;
-    readonly tokens_kept: number;
-  };
-}
-
 /** The exit code that tells how a run came out. */
-export function exitCodeOf({ status }: Pick<RunAnswer, "status">): number {
+export function exitCodeOf({ status }: Pick<RunBody, "status">): number {
   return status === "completed" ? 0 : status === "running" || status === "paused" ? 3 : 1;
 }
 
@@ -32,7 +17,7 @@ const SHOWN_CHARACTERS = 4_000;
 const SHOWN_ERRORS = 10;
 
 /** Prints what a run gave, what went wrong, and one line about all of it. */
-export function printAnswer(answer: RunAnswer, terminal: Terminal): void {
+export function printAnswer(answer: RunBody, terminal: Terminal): void {
   const paint = painter(terminal.color);
   const results = Object.entries(answer.results);
   const whole = `agentcards runs show ${answer.workflow_id} --json`;
@@ -65,7 +50,7 @@ function marked(mark: string, text: string, { isTerminal }: Terminal): string {
   return `${mark} ${wrap(text, isTerminal ? screen().columns - 3 : Infinity).join("\n  ")}\n`;
 }
 
-function summaryOf({ status, workflow_id, error, stats, pending }: RunAnswer): string {
+function summaryOf({ status, workflow_id, error, stats, pending }: RunBody): string {
   const { wall_ms, sequential_ms, tokens_kept } = stats;
   const factor = sequential_ms / Math.max(1, wall_ms);
   const isWhole = status === "completed";

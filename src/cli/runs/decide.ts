@@ -1,5 +1,4 @@
 import { AgentCardsError, messageOf } from "../../model/mod.ts";
-import type { RunDetails } from "../../workflow/mod.ts";
 import { ask } from "../ask.ts";
 import { type CarryOptions, carryRun } from "./run_loop.ts";
 import { runId } from "./find.ts";
@@ -42,8 +41,12 @@ export async function resolveRun(given: string, command: ResolveCommand, options
 }
 
 /** Decides in the run's own folder, where its servers are. */
-async function decide(given: string, decision: Record<string, unknown>, options: CarryOptions): Promise<number> {
-  const { id, cwd } = await ask<RunDetails>({ method: "run_show", params: { id: await runId(given) } });
+async function decide(
+  given: string,
+  decision: { readonly action: string; readonly [key: string]: unknown },
+  options: CarryOptions,
+): Promise<number> {
+  const { id, cwd } = await ask({ method: "run_show", params: { id: await runId(given) } });
   return await carryRun({ method: "decide", params: { workflow_id: id, ...decision }, cwd }, options);
 }
 

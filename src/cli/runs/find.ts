@@ -1,5 +1,4 @@
 import { AgentCardsError } from "../../model/mod.ts";
-import type { RunReport } from "../../workflow/mod.ts";
 import { ask } from "../ask.ts";
 
 const WHOLE = /^wf_[0-9a-f]{16}$/;
@@ -9,7 +8,7 @@ const LOOKED_AT = 1_000;
 /** The whole id of a run that may be named by how its id begins. */
 export async function runId(given: string): Promise<string> {
   if (WHOLE.test(given)) return given;
-  const runs = await ask<RunReport[]>({ method: "runs", params: { limit: LOOKED_AT } });
+  const runs = await ask({ method: "runs", params: { limit: LOOKED_AT } });
   return only(given, runs)?.id ?? given;
 }
 

@@ -2,7 +2,7 @@ import { oneLine } from "../../model/mod.ts";
 import type { RunReport } from "../../workflow/mod.ts";
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
-import { type PendingText, pendingWords } from "./pending_text.ts";
+import { pendingWords } from "./pending_text.ts";
 import { fit, screen } from "../screen/screen.ts";
 import { table } from "../screen/table.ts";
 import { duration, painter, type Terminal } from "../screen/terminal.ts";
@@ -19,7 +19,7 @@ const ROOM_FOR_NOTES = 120;
 
 /** `agentcards runs` */
 export async function runs({ limit, json }: RunsCommand, terminal: Terminal): Promise<number> {
-  const found = await ask<RunReport[]>({ method: "runs", params: { limit } });
+  const found = await ask({ method: "runs", params: { limit } });
   if (json) terminal.out(jsonLine(found));
   else if (found.length === 0) terminal.out("Nothing has been run yet. `agentcards run FILE.yaml` runs a workflow.\n");
   else terminal.out(listText(found, terminal));
@@ -53,6 +53,6 @@ function rowOf({ id, name, status, tasks, succeeded, ms, created }: RunReport): 
 }
 
 function noteOf({ status, pending, error }: RunReport): string {
-  if (status === "paused" && pending) return `waits: ${pendingWords(pending as unknown as PendingText)}`;
+  if (status === "paused" && pending) return `waits: ${pendingWords(pending)}`;
   return error === null || status === "aborted" ? "" : oneLine(error, 200);
 }

@@ -1,18 +1,8 @@
+import type { PendingView } from "../../workflow/mod.ts";
 import { isObject, type Json, type JsonObject, oneLine, sanitise } from "../../model/mod.ts";
 
-/** What a run waits for, as the engine tells it; lists know only the first four. */
-export interface PendingText {
-  readonly reason: string;
-  readonly for?: string;
-  readonly task?: string;
-  readonly tool?: string;
-  readonly why?: string;
-  readonly call?: Json;
-  readonly also?: readonly { readonly task: string; readonly call?: Json }[];
-}
-
 /** In a few words, for a list. */
-export function pendingWords({ reason, task, tool, why, call }: PendingText): string {
+export function pendingWords({ reason, task, tool, why, call }: PendingView): string {
   const named = isObject(call) && typeof call.tool === "string" ? call.tool : tool;
   const what = oneLine(named ?? task ?? "a call", 80);
   switch (reason) {
@@ -37,7 +27,7 @@ const SHOWN_CALLS = 5;
 const SHOWN_CALL = 200;
 
 /** The calls that wait, and exactly which commands go on. */
-export function pendingLines(id: string, pending: PendingText): string[] {
+export function pendingLines(id: string, pending: PendingView): string[] {
   const waiting = [
     ...pending.task === undefined
       ? []

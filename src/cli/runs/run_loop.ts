@@ -1,7 +1,8 @@
+import type { RunBody } from "../../workflow/mod.ts";
 import type { ApprovalReport } from "../../control/mod.ts";
 import { askAboutCall, canAskHere } from "../prompts/approval.ts";
 import { ask, type Question } from "../ask.ts";
-import { exitCodeOf, printAnswer, type RunAnswer } from "./answer.ts";
+import { exitCodeOf, printAnswer } from "./answer.ts";
 import type { Terminal } from "../screen/terminal.ts";
 import { watchRun } from "./watch.ts";
 import { jsonLine } from "../json_out.ts";
@@ -11,13 +12,16 @@ export interface CarryOptions {
   readonly terminal: Terminal;
 }
 
+/** A request that runs something, or goes on with a run. */
+export type RunQuestion = Omit<Question<"run">, "onProgress"> | Omit<Question<"decide">, "onProgress">;
+
 const INTERRUPTED = 130;
 
 /** Runs or goes on with a run, asks for approvals where a human is there, and prints what came of it. */
-export async function carryRun(question: Omit<Question, "onProgress">, options: CarryOptions): Promise<number> {
+export async function carryRun(question: RunQuestion, options: CarryOptions): Promise<number> {
   const { json, terminal } = options;
-  for (let next = question;;) {
-    const watched = await watchRun(next, json ? undefined : terminal);
+  for (let next: RunQuestion = question;;) {
+    const watched = await watchRun<"run" | "decide">(next, json ? undefined : terminal);
     if ("stopped" in watched) {
       if (watched.stopped) {
         terminal.err(
@@ -39,9 +43,9 @@ export async function carryRun(question: Omit<Question, "onProgress">, options: 
 }
 
 /** The decision of the human at this terminal about the call that a run waits for, when there is one to be made. */
-async function decideHere({ workflow_id, pending }: RunAnswer, terminal: Terminal): Promise<Question | undefined> {
+async function decideHere({ workflow_id, pending }: RunBody, terminal: Terminal): Promise<RunQuestion | undefined> {
   if (pending?.reason !== "approval" || !canAskHere()) return undefined;
-  const approvals = await ask<ApprovalReport[]>({ method: "approvals" });
+  const approvals = await ask({ method: "approvals" });
   const approval = approvals.find(({ id }) => id === workflow_id);
   if (!approval) return undefined;
   const word = await askAboutCall(approval, { terminal, question: "Allow exactly this call?" });
@@ -49,6 +53,6 @@ async function decideHere({ workflow_id, pending }: RunAnswer, terminal: Termina
 }
 
 /** A decision about the very call that was shown, made in the run's own folder. */
-export function decisionAbout({ id, cwd, hash }: ApprovalReport, action: "approve" | "reject"): Question {
+export function decisionAbout({ id, cwd, hash }: ApprovalReport, action: "approve" | "reject"): Question<"decide"> {
   return { method: "decide", params: { workflow_id: id, action, hash }, cwd };
 }

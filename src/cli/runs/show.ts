@@ -1,9 +1,10 @@
+import type { RunProgress } from "../../control/mod.ts";
 import { oneLine } from "../../model/mod.ts";
-import type { RunDetails } from "../../workflow/mod.ts";
+import type { PendingView, RunDetails } from "../../workflow/mod.ts";
 import { ago } from "../screen/relative_time.ts";
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
-import { pendingLines, type PendingText, pendingWords } from "./pending_text.ts";
+import { pendingLines, pendingWords } from "./pending_text.ts";
 import { spansOf } from "./spans.ts";
 import { watchRun } from "./watch.ts";
 import { fit, screen, wrap } from "../screen/screen.ts";
@@ -26,19 +27,19 @@ export async function showRun(given: string, { json, follow }: ShowOptions, term
   const params = { id: await runId(given) };
   if (follow && json) return await printEvents(params.id, terminal);
   if (follow) {
-    const watched = await watchRun<RunDetails>({ method: "observe", params }, terminal);
+    const watched = await watchRun({ method: "observe", params }, terminal);
     if ("stopped" in watched) return INTERRUPTED;
     terminal.out(detailsText(watched.answer, terminal));
     return 0;
   }
-  const details = await ask<RunDetails>({ method: "run_show", params });
+  const details = await ask({ method: "run_show", params });
   terminal.out(json ? jsonLine(details) : detailsText(details, terminal));
   return 0;
 }
 
 /** Prints every event of a run as one line of JSON, from the first one on, until the run ends. */
 async function printEvents(id: string, terminal: Terminal): Promise<number> {
-  const onProgress = ({ event }: Record<string, unknown>) => event && terminal.out(JSON.stringify(event) + "\n");
+  const onProgress = (value: RunProgress) => "event" in value && terminal.out(jsonLine(value.event));
   await ask({ method: "observe", params: { id }, onProgress });
   return 0;
 }
@@ -52,7 +53,7 @@ function detailsText(details: RunDetails, { isTerminal, color }: Terminal): stri
     timeline(details, { columns, paint, now: Date.now() }),
     decided,
     details.stats.sequential_ms > 0 ? wrap(statsLine(details), columns) : [],
-    details.pending ? pendingLines(details.id, details.pending as unknown as PendingText) : [],
+    details.pending ? pendingLines(details.id, details.pending) : [],
   ];
   return sections.filter((lines) => lines.length > 0).map((lines) => lines.join("\n")).join("\n\n") + "\n";
 }
@@ -68,7 +69,7 @@ function headLines(details: RunDetails): [string, string][] {
     ["started", started],
     ["took", `${took}; ${count(succeeded)} of ${count(tasks)} tasks succeeded`],
     ...error === null || status === "aborted" ? [] : [["error", oneLine(error, 500)] satisfies [string, string]],
-    ...pending ? [["waits", waitingText(pending as unknown as PendingText)] satisfies [string, string]] : [],
+    ...pending ? [["waits", waitingText(pending)] satisfies [string, string]] : [],
   ];
 }
 
@@ -76,7 +77,7 @@ function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-function waitingText(pending: PendingText): string {
+function waitingText(pending: PendingView): string {
   const words = pendingWords(pending);
   return pending.reason === "approval" && pending.why ? `${words}: ${oneLine(pending.why, 300)}` : words;
 }

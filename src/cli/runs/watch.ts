@@ -1,25 +1,27 @@
-import type { RunProgress } from "../../control/mod.ts";
+import type { Result, RunProgress } from "../../control/mod.ts";
 import { AgentCardsError } from "../../model/mod.ts";
 import { system } from "../../platform/start.ts";
 import { ask, type Question } from "../ask.ts";
 import { canRedraw, createLiveLines } from "../screen/live_lines.ts";
 import { questionTaker } from "../prompts/question.ts";
-import type { RunAnswer } from "./answer.ts";
 import { screen } from "../screen/screen.ts";
 import { createTaskTree, type TaskTree, treeLines } from "./task_tree.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
 
-/** What came of watching: the run's answer, or that the human stopped the command. */
-export type Watched<T = RunAnswer> = { readonly answer: T } | { readonly stopped: string | undefined };
+/** The control methods that tell the events of a run. */
+export type RunMethod = "run" | "decide" | "observe";
+
+/** The end of watching: the run's answer, or the id of the run where the human stopped the command. */
+export type Watched<M extends RunMethod> = { readonly answer: Result<M> } | { readonly stopped: string | undefined };
 
 const DRAW_EVERY_MS = 100;
 const MOST_ROWS = 30;
 
 /** Asks the engine to run something and shows its tasks until the run ends or pauses. */
-export async function watchRun<T = RunAnswer>(
-  question: Omit<Question, "onProgress">,
+export async function watchRun<M extends RunMethod>(
+  question: Omit<Question<M>, "onProgress">,
   terminal: Terminal | undefined,
-): Promise<Watched<T>> {
+): Promise<Watched<M>> {
   const tree = createTaskTree();
   const show = () => terminal && canRedraw(terminal.isTerminal) ? showLive(tree, terminal) : undefined;
   let picture = show();
@@ -29,12 +31,12 @@ export async function watchRun<T = RunAnswer>(
     picture = undefined;
     return { [Symbol.dispose]: () => picture = isOver ? undefined : show() };
   });
-  const stop = Promise.withResolvers<Watched<T>>();
+  const stop = Promise.withResolvers<Watched<M>>();
   const onInterrupt = () => stop.resolve({ stopped: tree.id() });
   system.addSignalListener("SIGINT", onInterrupt);
   try {
-    const onProgress = (value: unknown) => tree.see(value as RunProgress);
-    const answer = ask<T>({ ...question, onProgress, onQuestion });
+    const onProgress = (value: RunProgress) => tree.see(value);
+    const answer = ask({ ...question, onProgress, onQuestion } as Question<M>);
     return await Promise.race([answer.then((answer) => ({ answer })), stop.promise]);
   } catch (error) {
     throw lostOnTheWay(error, tree.id());

@@ -18,12 +18,12 @@ export async function saveWorkflow(
   options: SaveCommand,
   terminal: Terminal,
 ): Promise<number> {
-  const saved = await ask<Template>({
+  const saved = await ask({
     method: "template_save",
     params: {
       run: await runId(run),
       name,
-      chosen: options.param ?? [],
+      chosen: [...options.param ?? []],
       ...options.description && { description: options.description },
     },
   });
@@ -37,7 +37,7 @@ export async function saveWorkflow(
 
 /** `agentcards workflow list` */
 export async function listWorkflows(options: { json?: boolean }, terminal: Terminal): Promise<number> {
-  const all = await ask<Template[]>({ method: "templates" });
+  const all = await ask({ method: "templates" });
   if (options.json) terminal.out(jsonLine(all));
   else if (all.length === 0) {
     terminal.out("No workflow is saved. `agentcards workflow save RUN NAME` saves one that ran.\n");

@@ -1,0 +1,113 @@
+import { isGenuine, type RunRow, type RunState } from "../../dag/mod.ts";
+import { AgentCardsError, isObject, splitToolId } from "../../model/mod.ts";
+import {
+  type Decider,
+  parseResume,
+  parseRun,
+  reportOf,
+  reportsOf,
+  runBody,
+  type RunDetails,
+  type RunView,
+  statsOf,
+  tasksOf,
+  unknownRun,
+  type WorkSession,
+} from "../../workflow/mod.ts";
+import type { ControlContext, Method } from "../context.ts";
+import { observeRun } from "../observe.ts";
+import type { ApprovalReport, RunProgress } from "../reports.ts";
+
+const SHOWN_RUNS = 20;
+
+export const run: Method<"run"> = async (context, { name = "", ...input }) => {
+  const session = await context.session;
+  const request = { ...parseRun(input), name };
+  return await runBody(await session.workflows.start(request, deciderOf(context, session)), session);
+};
+
+export const runs: Method<"runs"> = async ({ session }, { limit = SHOWN_RUNS }) => {
+  const { workflows } = await session;
+  return await reportsOf(workflows, { limit });
+};
+
+export const runShow: Method<"run_show"> = async ({ session }, { id }) => await detailsOf(await session, id);
+
+export const observe: Method<"observe"> = async ({ session, signal, progress }, { id }) => {
+  const { workflows } = await session;
+  const row = await found(await session, id);
+  progress({ id: row.id, reports: [] });
+  for await (const event of observeRun(workflows, row.id, signal)) progress({ event });
+  return await detailsOf(await session, row.id);
+};
+
+export const decide: Method<"decide"> = async (context, { hash, ...input }) => {
+  const session = await context.session;
+  const request = { ...parseResume(input), ...hash !== undefined && { hash } };
+  return await runBody(await session.workflows.resume(request, deciderOf(context, session)), session);
+};
+
+export const approvals: Method<"approvals"> = async ({ session }) => {
+  const open = await session;
+  const { journal } = open.workflows;
+  const asked = open.shared.approvals.list();
+  const paused = await journal.list({ status: ["paused"] });
+  const waiting = paused.filter(({ summary }) => isObject(summary.pending) && summary.pending.reason === "approval");
+  const ofRuns = await Promise.all(
+    waiting.map(async (row) => await approvalOf(open, row, (await journal.open(row.id)).state)),
+  );
+  return [...asked, ...ofRuns.flat()];
+};
+
+export const decideCall: Method<"decide_call"> = async ({ session }, { id, hash, action }) => {
+  const { shared } = await session;
+  if (shared.approvals.decide(id, hash, action)) return {};
+  throw new AgentCardsError("RUN_STATE", `${id} does not wait for approval any more`);
+};
+
+function deciderOf({ signal, ask, progress }: ControlContext<RunProgress>, session: WorkSession): Decider {
+  return {
+    session,
+    // About approvals the command line asks by itself, with the whole call in sight.
+    caller: { signal, client: {}, human: ask ? { kind: "here", ask, approvals: "elsewhere" } : { kind: "nobody" } },
+    by: "human",
+    onStart: ({ id, state }: RunView) => progress({ id, reports: tasksOf(state) }),
+    onEvent: (event) => progress({ event }),
+  };
+}
+
+async function detailsOf(session: WorkSession, id: string): Promise<RunDetails> {
+  const { journal } = session.workflows;
+  const row = await found(session, id);
+  const { state } = await journal.open(row.id);
+  const events = await journal.events(row.id);
+  return { ...reportOf(row, state), reports: tasksOf(state), events, stats: statsOf(state) };
+}
+
+async function found(session: WorkSession, id: string): Promise<RunRow> {
+  const row = await session.workflows.journal.find(id);
+  if (!row) throw unknownRun(id);
+  return row;
+}
+
+async function approvalOf(
+  { privacy }: WorkSession,
+  { id, cwd, updated }: RunRow,
+  { pending }: RunState,
+): Promise<ApprovalReport[]> {
+  const call = pending?.calls[0];
+  // What is not what the hash is of is not shown as if it were.
+  if (pending?.reason !== "approval" || !call || !pending.hash || !await isGenuine(id, pending)) return [];
+  const given = call.arguments ?? {};
+  return [{
+    id,
+    cwd,
+    since: updated,
+    task: call.task,
+    tool: call.tool ?? "",
+    // A human sees what the server will get.
+    arguments: await privacy?.restore(given, splitToolId(call.tool ?? "").server ?? "") ?? given,
+    why: pending.why,
+    hash: pending.hash,
+  }];
+}

@@ -1,0 +1,152 @@
+import { reportSecrets, type Session, toolsInMemory } from "../../call/mod.ts";
+import type { Journal } from "../../dag/mod.ts";
+import type { HomeDatabase } from "../../db/mod.ts";
+import type { Dropped } from "../../mcp/mod.ts";
+import { describe, isObject } from "../../model/mod.ts";
+import { VERSION } from "../../platform/mod.ts";
+import { system } from "../../platform/start.ts";
+import type { ControlContext, Method } from "../context.ts";
+import type { EngineReport, RunCounts, ServerReport } from "../reports.ts";
+
+/** The name under which searches are filed. */
+const SEARCH = "agentcards:search_tools";
+/** `status` waits so long for the database. */
+const STATUS_PATIENCE_MS = 2_000;
+/** An opening that takes longer is told as a problem. */
+const LONG_OPENING_S = 10;
+
+/** Tells the state of the engine, the database, search, runs and every server. */
+export const status: Method<"status"> = async (context) => context.gateway.redactor.clean(await reportOf(context));
+
+async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "session">): Promise<EngineReport> {
+  const open = await session.catch((error) => ({ problem: describe(error) }));
+  const database = await gateway.database();
+  // A start that takes long is told as such; one that fails at once, with its reason.
+  await withinOr(database.ready(), STATUS_PATIENCE_MS, undefined);
+  const problem = await databaseProblem(database, gateway.workflows.journal);
+  const isOpen = problem === null && database.state().kind === "open";
+  const [row] = isOpen
+    ? await database.database.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
+      `select pg_database_size(current_database()) as bytes,
+         count(*) filter (where tool not like $2)::int as total, count(*) filter (where tool = $1)::int as queries,
+         count(*) filter (where not ok)::int as failed,
+         percentile_cont(0.95) within group (order by ms) filter (where tool not like $2) as p95,
+         percentile_cont(0.95) within group (order by ms) filter (where tool = $1) as queries_p95
+       from tool_call where at > now() - interval '1 day'`,
+      [SEARCH, "agentcards:%"],
+    ).catch(() => [])
+    : [];
+  const tools = "problem" in open ? [] : await toolsInMemory(open);
+  const failed = "problem" in open;
+  return {
+    version: VERSION,
+    pid: system.pid,
+    uptime_ms: Math.round(performance.now()),
+    rss_bytes: system.memoryUsage().rss,
+    connections: gateway.sessions.size - (failed ? 0 : 1),
+    database: { state: database.state().kind, bytes: row ? Number(row.bytes) : null, problem },
+    calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
+    config_problem: failed ? open.problem : null,
+    notes: failed ? [] : open.loaded.notes,
+    folder: failed || !open.loaded.folder
+      ? null
+      : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
+    sandbox: await gateway.code.level.report(),
+    pii: failed ? "off" : open.config.policy.pii,
+    secrets: reportSecrets(failed ? [] : open.secrets),
+    minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
+    search: failed ? null : {
+      ...open.shared.search.status(tools),
+      tools: tools.length,
+      queries: row?.queries ?? 0,
+      p95_ms: row?.queries_p95 ?? null,
+    },
+    runs: isOpen ? await countRuns(gateway.workflows).catch(() => NO_RUNS) : NO_RUNS,
+    suggestions: await gateway.suggestions.status().catch(() => NO_OUTCOMES),
+    servers: failed
+      ? []
+      : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
+  };
+}
+
+/** For as long as the database cannot be read. */
+const NO_OUTCOMES: EngineReport["suggestions"] = { outcomes: 0, right: 0, speculate_at: 1 };
+const NO_RUNS: RunCounts = { running: 0, paused: 0, approvals: 0 };
+
+/** The problem of the database, found out by a look at its state and by a row that is written. */
+async function databaseProblem({ state, database }: HomeDatabase, journal: Journal): Promise<string | null> {
+  const now = state();
+  if (now.kind === "unusable") return describe(now.problem);
+  if (now.kind === "opening") {
+    if (now.problem) return describe(now.problem);
+    const seconds = Math.round((performance.now() - now.since) / 1_000);
+    return seconds < LONG_OPENING_S ? null : `The database is being opened for ${seconds} s; workflows wait for it`;
+  }
+  const write = database.exec(
+    "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
+  ).then(() => null, (error) => `The database cannot be written: ${describe(error)}`);
+  const silent = "The database does not answer; it is opened anew when it hangs";
+  const problem = await withinOr(write, STATUS_PATIENCE_MS, silent);
+  // A look through a journal of tens of thousands of runs may take longer than a person waits.
+  return problem ?? await withinOr(damageOf(journal), STATUS_PATIENCE_MS, null);
+}
+
+/** The damage that a look through the journal finds. */
+async function damageOf(journal: Journal): Promise<string | null> {
+  const damage = await journal.damage().catch(describe);
+  return damage === undefined
+    ? null
+    : `The database is damaged: ${damage}. Bring a backup back with \`agentcards restore --latest\``;
+}
+
+async function withinOr<T, U>(promise: Promise<T>, ms: number, otherwise: U): Promise<T | U> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<U>((resolve) => timer = setTimeout(() => resolve(otherwise), ms));
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function countRuns(workflows: ControlContext["gateway"]["workflows"]): Promise<RunCounts> {
+  const open = await workflows.journal.list({ status: ["running", "paused"] });
+  const running = open.filter(({ status, isHeld }) => status === "running" && isHeld).length;
+  const approvals = open.filter(({ status, summary }) =>
+    status === "paused" && isObject(summary.pending) && summary.pending.reason === "approval"
+  );
+  return { running, paused: open.length - running, approvals: approvals.length };
+}
+
+type Latencies = Record<"p95" | "queries_p95", number | null>;
+
+/** A server as all sessions see it together: running in how many, and the last thing that went wrong in any. */
+async function report(sessions: ReadonlySet<Session>, asking: Session, name: string): Promise<ServerReport> {
+  const config = asking.config.servers[name]!;
+  const known = config.disabled ? undefined : await asking.shared.catalogues.find(config);
+  const states = [...sessions].flatMap((session) => {
+    const found = session.status().find((entry) => entry.config.name === name)?.server;
+    return found ? [found.status()] : [];
+  });
+  const live = states.find(({ state }) => state === "running") ?? states.find(({ state }) => state !== "stopped");
+  const problem = config.disabled ? undefined : await asking.problemOf(name);
+  const failure = config.disabled ? undefined : await asking.shared.catalogues.lastFailure(config);
+  return {
+    name,
+    origin: config.origin,
+    kind: config.url ? "http" : "stdio",
+    state: config.disabled ? "disabled" : live?.state ?? (known ? "known" : "configured"),
+    tools: known?.catalogue.tools.length ?? null,
+    dropped: known?.catalogue.dropped ?? [],
+    repaired: known?.catalogue.repaired ?? [],
+    running: states.filter(({ state }) => state === "running").length,
+    cwd: config.disabled ? null : asking.startFolder(name) ?? null,
+    start_ms: live?.startMs ?? known?.startMs ?? null,
+    error: problem ?? failure?.reason ?? null,
+    error_at: problem === undefined && failure ? failure.at : null,
+    flood: sumOf(states.flatMap(({ dropped }) => dropped ?? [])),
+  };
+}
+
+function sumOf(counts: readonly Dropped[]): Dropped | null {
+  if (counts.length === 0) return null;
+  const sum = { ...counts[0]! };
+  for (const more of counts.slice(1)) for (const kind of Object.keys(sum) as (keyof Dropped)[]) sum[kind] += more[kind];
+  return sum;
+}

@@ -1,0 +1,131 @@
+import type { SecretsReport } from "../call/mod.ts";
+import type { SandboxReport } from "../code/mod.ts";
+import type { RunEvent } from "../dag/mod.ts";
+import type { DatabaseState } from "../db/mod.ts";
+import type { Neighbour } from "../graphrag/mod.ts";
+import type { Dropped, ServerStatus } from "../mcp/mod.ts";
+import type { Catalogue, Json } from "../model/mod.ts";
+import type { SearchStatus } from "../vector/mod.ts";
+import type { TaskReport } from "../workflow/mod.ts";
+
+/** One server as `agentcards status` shows it. */
+export interface ServerReport {
+  readonly name: string;
+  readonly origin: "global" | "project";
+  readonly kind: "stdio" | "http";
+  readonly state: "disabled" | "configured" | "known" | ServerStatus["state"];
+  readonly tools: number | null;
+  readonly dropped: Catalogue["dropped"];
+  readonly repaired: Catalogue["repaired"];
+  readonly running: number;
+  /** Where its program is started in this folder; null for a remote server, and where it is not started at all. */
+  readonly cwd: string | null;
+  readonly start_ms: number | null;
+  readonly error: string | null;
+  /** When that was, in milliseconds since 1970; null where it is so now. */
+  readonly error_at: number | null;
+  /** How many frames were left out because it sent too many, in all sessions; null where none was. */
+  readonly flood: Dropped | null;
+}
+
+export interface EngineReport {
+  readonly version: string;
+  readonly pid: number;
+  readonly uptime_ms: number;
+  readonly rss_bytes: number;
+  readonly connections: number;
+  readonly database: {
+    readonly state: DatabaseState["kind"];
+    readonly bytes: number | null;
+    readonly problem: string | null;
+  };
+  readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
+  readonly config_problem: string | null;
+  readonly notes: readonly string[];
+  /** The folder of whoever asks, and by whose word it is trusted. */
+  readonly folder: { readonly path: string; readonly trusted_by: string | null } | null;
+  readonly sandbox: SandboxReport;
+  readonly minimum_level: number;
+  readonly pii: "off" | "tokenize";
+  readonly secrets: SecretsReport;
+  readonly search: SearchReport | null;
+  readonly runs: RunCounts;
+  readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
+  readonly servers: readonly ServerReport[];
+}
+
+/** How search is, and how it did in the last day. */
+export interface SearchReport extends SearchStatus {
+  readonly tools: number;
+  readonly queries: number;
+  readonly p95_ms: number | null;
+}
+
+/** What one server's index run found. */
+export interface IndexReport {
+  readonly server: string;
+  readonly ok: boolean;
+  readonly tools: number;
+  /** What its tools cost an agent that reads all of them. */
+  readonly tokens: number;
+  readonly ms: number;
+  readonly error?: string;
+}
+
+/** Runs that are not over, and those of them that only a human can let go on. */
+export interface RunCounts {
+  readonly running: number;
+  readonly paused: number;
+  readonly approvals: number;
+}
+
+/** The progress of `index`: how many servers are done, and the newest report. */
+export interface IndexProgress extends IndexReport {
+  readonly done: number;
+  readonly of: number;
+}
+
+/** The progress of `embed`. */
+export interface EmbedProgress {
+  readonly done: number;
+  readonly of: number;
+  readonly download: SearchStatus["download"];
+}
+
+/** The state of the index once every known tool is in it. */
+export interface EmbedReport {
+  readonly indexed: number;
+  readonly model: string;
+  readonly dimension: number | null;
+}
+
+/** What comes while a run goes on: first the run with its tasks, then what happens. */
+export type RunProgress =
+  | { readonly id: string; readonly reports: readonly TaskReport[] }
+  | { readonly event: RunEvent };
+
+/** A call that waits for a human. */
+export interface ApprovalReport {
+  readonly id: string;
+  readonly cwd: string;
+  readonly since: number;
+  /** The task of a run; absent for a call by itself, whose dialogue is open in a client. */
+  readonly task?: string;
+  readonly tool: string;
+  readonly arguments: Json;
+  readonly why: string;
+  /** What exactly would be approved; goes back with the decision. */
+  readonly hash: string;
+}
+
+/** What is known of one tool, or of all. */
+export interface GraphReport {
+  readonly tools: number;
+  readonly edges: number;
+  readonly tool?: string;
+  readonly neighbours?: readonly Neighbour[];
+  /** What its schemas promise, whether it was seen or not. */
+  readonly promised?: readonly { readonly tool: string; readonly path: string; readonly parameter: string }[];
+  readonly path?: readonly string[] | null;
+  readonly dot?: string;
+}
