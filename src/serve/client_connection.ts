@@ -10,7 +10,8 @@ import { hasOffers } from "./exposure.ts";
 import { keepShown, type Shown } from "./handshake_cache.ts";
 import { serveProtocol } from "./protocol.ts";
 import { FORWARDED } from "./forward.ts";
-import { INVALID_PARAMS, META } from "./encode_response.ts";
+import { INVALID_PARAMS } from "./wire/codes.ts";
+import { META, STATELESS_REVISION } from "./wire/era.ts";
 
 export type Message = Record<string, unknown>;
 
@@ -41,7 +42,6 @@ const SILENT_MS = 2_000;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 const UNSUPPORTED_VERSION = -32022;
-const MODERN = "2026-07-28";
 
 /**
  * Serves one client until its connection ends. Frames are checked here before anything believes them; what goes to a
@@ -92,7 +92,7 @@ export async function serveClient(
     calls,
     send,
     notify: (method, params) => protocol.notify(method, params),
-    isOlder: () => handshake === "legacy",
+    hasHandshake: () => handshake === "legacy",
     isCrowd,
   });
   const actual = session.then(async (open) => {
@@ -170,8 +170,8 @@ export async function serveClient(
     const token = meta.progressToken;
     if (token !== undefined && !isId(token)) return "progressToken must be a string or a number";
     const version = meta[`${META}protocolVersion`];
-    if (version !== undefined && version !== MODERN) {
-      const data = { supported: [MODERN], requested: version };
+    if (version !== undefined && version !== STATELESS_REVISION) {
+      const data = { supported: [STATELESS_REVISION], requested: version };
       return { code: UNSUPPORTED_VERSION, text: "Unsupported protocol version", data };
     }
     if (version !== undefined && !isObject(meta[`${META}clientCapabilities`])) {

@@ -6,7 +6,7 @@ import { directTool } from "./exposure.ts";
 import { forward } from "./forward.ts";
 import { TOOLS } from "./tools/all.ts";
 import type { GatewayCall } from "./tools/tool.ts";
-import { META } from "./encode_response.ts";
+import { META } from "./wire/era.ts";
 
 type Message = Record<string, unknown>;
 

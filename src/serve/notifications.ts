@@ -6,7 +6,7 @@ import type { createCalls } from "./requests.ts";
 import { answerList } from "./lists.ts";
 import { isLogLevel } from "./log_level.ts";
 import { createWatching, type Watching } from "./subscriptions.ts";
-import { META } from "./encode_response.ts";
+import { META } from "./wire/era.ts";
 
 type Message = Record<string, unknown>;
 
@@ -17,12 +17,12 @@ export interface ClientSideOptions {
   /** Tells the client what it has asked to hear of. */
   notify(method: string, params?: Message): void;
   /** Whether the client shook hands the older way, and so hears everything without asking. */
-  isOlder(): boolean;
+  hasHandshake(): boolean;
   readonly isCrowd: boolean;
 }
 
 /** What goes on between one client and all servers beside its calls: lists, what changes, what is logged. */
-export function createClientSide({ session, calls, send, notify, isOlder, isCrowd }: ClientSideOptions) {
+export function createClientSide({ session, calls, send, notify, hasHandshake, isCrowd }: ClientSideOptions) {
   let capabilities: Message | undefined;
   let name: string | undefined;
   let logLevel: string | undefined;
@@ -56,7 +56,7 @@ export function createClientSide({ session, calls, send, notify, isOlder, isCrow
     const said = withoutInvisible(event.params);
     const params = open.privacy?.hide(said, server) ?? said;
     if (event.kind === "elicitation_complete") {
-      if (isOlder()) send({ method: "notifications/elicitation/complete", params });
+      if (hasHandshake()) send({ method: "notifications/elicitation/complete", params });
     } else if (event.kind === "log") logged(open, server, params);
     else {
       for (const uri of watching?.namesOf(server, String(event.params.uri)) ?? []) {
@@ -78,7 +78,7 @@ export function createClientSide({ session, calls, send, notify, isOlder, isCrow
     // Of many clients or sessions nobody hears what may be about another one's call.
     if (isCrowd && waiting.length > 1 || waiting.some(({ owner }) => owner !== open)) return;
     if (client) client.log!(message);
-    else if (isOlder() && calls.isLogged(params.level)) send({ method: "notifications/message", params: message });
+    else if (hasHandshake() && calls.isLogged(params.level)) send({ method: "notifications/message", params: message });
   }
 
   /** Whatever concerns all servers is passed on to those that are running. */

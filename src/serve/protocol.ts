@@ -1,11 +1,9 @@
 import { describe } from "../model/mod.ts";
-import { VERSION } from "../platform/mod.ts";
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Shown } from "./handshake_cache.ts";
 import { TOOLS } from "./tools/all.ts";
-
-export const SERVER_INFO = Object.freeze({ name: "agentcards", version: VERSION });
+import { SERVER_INFO } from "./wire/server_info.ts";
 
 const SHOWN_SERVERS = 8;
 /** Every client pays for this text. */

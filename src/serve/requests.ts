@@ -1,4 +1,4 @@
-import { createParking, fileOf, type Route, type SealedState, shownJson, takes, textResult } from "../call/mod.ts";
+import { createParking, fileOf, type Route, shownJson, takes, textResult } from "../call/mod.ts";
 import {
   AgentCardsError,
   type Ask,
@@ -15,7 +15,9 @@ import type { WorkSession } from "../workflow/mod.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
-import { errorOf, INVALID_PARAMS, legacy, META, modern, spliced } from "./encode_response.ts";
+import { type Codec, type Flow, NO_STATES } from "./wire/form.ts";
+import { codecOf, splicedResponse } from "./wire/codec.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS } from "./wire/codes.ts";
 
 type Message = Record<string, unknown>;
 
@@ -29,12 +31,10 @@ export interface CallsOptions {
   sendRaw(id: unknown, frame: string | Uint8Array): void;
 }
 
-const INTERNAL_ERROR = -32603;
 /** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
 const APART_MS = 3;
 /** No session was opened, so no secret was read. */
 const UNREDACTED: Pick<Redactor, "redact" | "clean"> = { redact: (text) => text, clean: (value) => value };
-const NOTHING_SEALED: SealedState = { rounds: 0 };
 /** What the one who asked has to mend. */
 const WRONG: ReadonlySet<string> = new Set([
   "INPUT_INVALID",
@@ -75,12 +75,19 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     return waiter.promise;
   }
 
+  /** Clients with a handshake take requests, and know no states. */
+  const direct: Flow = {
+    ...NO_STATES,
+    run: ({ route, start }) => start((request, signal) => askDirectly(route.id, request, signal)),
+  };
+
   async function run(message: Message, controller: AbortController, isRepeated: boolean): Promise<void> {
     const { id, method } = message;
     const began = performance.now();
     const params = isObject(message.params) ? message.params : {};
     const meta = isObject(params._meta) ? params._meta : {};
-    const isModern = `${META}protocolVersion` in meta;
+    const codec = codecOf(meta);
+    const flow = codec.takesQuestions ? parking : direct;
     let work: Work | undefined;
     let outcome: CallResult;
     let toldAt = -Infinity;
@@ -91,20 +98,19 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     try {
       const open = opened ?? await session;
       // What another engine had parked is lost with that engine, but a run that it had begun is not.
-      const lost = isModern ? parking.originElsewhere(params) : undefined;
+      const lost = flow.originElsewhere(params);
       const { requestState: _state, inputResponses: _answers, ...bare } = params;
       const given = lost ? bare : params;
       const call = method === "tools/call" ? given : { method, ...given };
       const origin = lost ?? (connection === undefined ? undefined : [connection, id as string] as const);
-      // Older clients know nothing of states: what stands there is none of ours.
-      const { state, rounds, approved, asked = route.asked } = isModern ? await parking.unseal(call) : NOTHING_SEALED;
+      const { state, rounds, approved, asked = route.asked } = await flow.unseal(call);
       route.approved = approved;
       route.asked = asked;
       work = workFor(open, method as string, { ...given, requestState: state }, meta);
       if (isRepeated || lost) work = workAgain(work, { method: method as string, params, onPlaced: placed.resolve });
-      const client = (isModern ? meta[`${META}clientCapabilities`] : capabilities) as Message | undefined;
-      // An older client hears of what it has not refused; a stateless server wants to be told so.
-      const level = isModern ? meta[`${META}logLevel`] : logLevel ?? "info";
+      const handshake = { capabilities, logLevel };
+      const client = codec.capabilities(meta, handshake);
+      const level = codec.logLevel(meta, handshake);
       const told: Pick<Client, "progress" | "log" | "logLevel"> = {
         ...meta.progressToken !== undefined && {
           progress(progress) {
@@ -136,7 +142,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
             capabilities: client,
             asked,
             // A stateless client gets a question as the answer of its own request, and may never come back.
-            ...isModern && { takesQuestions: true, turn: asked },
+            ...codec.takesQuestions && { takesQuestions: true, turn: asked },
             request: ask,
             ...told,
           },
@@ -146,9 +152,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
         };
         return work!.run(open, caller);
       };
-      outcome = isModern
-        ? await parking.run({ call, origin, rounds, route, controller, start })
-        : await start((request, signal) => askDirectly(id, request, signal));
+      outcome = await flow.run({ call, origin, rounds, route, controller, start });
     } catch (error) {
       outcome = failed(error, method as string);
     }
@@ -157,7 +161,7 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     if (performance.now() - toldAt < APART_MS) await new Promise((resolve) => setTimeout(resolve, APART_MS));
     running.delete(id);
     if (controller.signal.aborted) return;
-    const bytes = answer(id, outcome, { isModern, method: method as string });
+    const bytes = answer(id, outcome, { codec, method: method as string });
     if (work?.label !== undefined) record(work.label, { ms: performance.now() - began, outcome, bytes, input: params });
   }
 
@@ -181,16 +185,16 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
   function answer(
     id: unknown,
     outcome: CallResult,
-    { isModern, method }: { isModern: boolean; method: string },
+    { codec, method }: { codec: Codec; method: string },
   ): number {
     if (outcome.kind === "large") {
-      const frame = spliced(id, outcome.large.shown ?? outcome.large.json, isModern);
+      const frame = splicedResponse(id, outcome.large.shown ?? outcome.large.json, codec);
       sendRaw(id, frame);
       return outcome.large.bytes;
     }
     const [key, value] = outcome.kind === "error"
-      ? ["error", errorOf(outcome, isModern)]
-      : ["result", isModern ? modern(outcome.result, method) : legacy(outcome.result)];
+      ? ["error", codec.error(outcome)]
+      : ["result", codec.result(outcome.result, method)];
     const json = shownJson(value);
     sendRaw(id, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"${key}":${json}}`);
     return json.length;

@@ -133,7 +133,7 @@ Deno.test("of frames that are too much to keep, the oldest large ones go first",
   const open = createOpenRequests({ mostBytes: 200_000 });
   const request = (id: number, bytes: number): [string, OpenRequest] => [
     String(id),
-    { id, method: "tools/call", isModern: false, line: new Uint8Array(bytes), sent: 1 },
+    { id, method: "tools/call", isStateless: false, line: new Uint8Array(bytes), sent: 1 },
   ];
   for (const [id, bytes] of [[1, 100], [2, 90_000], [3, 80_000], [4, 70_000], [5, 10]] as const) {
     open.add(...request(id, bytes));

@@ -1,6 +1,7 @@
 import { isObject } from "../../model/mod.ts";
 import { createMcpHandler, ProtocolError, Server } from "@modelcontextprotocol/server";
-import { SERVER_INFO } from "../protocol.ts";
+import { META, STATELESS_REVISION } from "../wire/era.ts";
+import { SERVER_INFO } from "../wire/server_info.ts";
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { FORWARDED } from "../forward.ts";
 import { type ConnectEngine, type Message, openWire } from "./wire.ts";
@@ -10,8 +11,6 @@ interface Waiting {
   settle(message: Message): void;
   notify(notification: Message): void;
 }
-
-const META = "io.modelcontextprotocol/";
 
 const KINDS: Readonly<Record<string, "tools_list_changed" | "prompts_list_changed" | "resources_list_changed">> = {
   "notifications/tools/list_changed": "tools_list_changed",
@@ -60,7 +59,7 @@ export function createModernHandler(connect: ConnectEngine) {
     }
   });
 
-  const envelope = { [`${META}protocolVersion`]: "2026-07-28", [`${META}clientCapabilities`]: {} };
+  const envelope = { [`${META}protocolVersion`]: STATELESS_REVISION, [`${META}clientCapabilities`]: {} };
 
   /** Asks the engine something; what it says meanwhile goes to `notify`. */
   function ask(request: Message, { signal, notify = () => {} }: Asking): Promise<Message> {

@@ -6,7 +6,7 @@ export interface OpenRequest {
   readonly tool?: string;
   /** The resource that it begins or ends to watch. */
   readonly uri?: string;
-  readonly isModern: boolean;
+  readonly isStateless: boolean;
   readonly line: Uint8Array;
   /** The number of engines that were sent it. */
   readonly sent: number;

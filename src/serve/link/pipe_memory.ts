@@ -1,5 +1,6 @@
 import { isObject } from "../../model/start.ts";
 import { createOpenRequests, type OpenRequest } from "./open_requests.ts";
+import { isStateless } from "../wire/era.ts";
 
 export type Message = Record<string, unknown>;
 
@@ -87,7 +88,7 @@ export function createMemory() {
       method,
       ...typeof params.name === "string" && { tool: params.name },
       ...isWatching && typeof params.uri === "string" && { uri: params.uri },
-      isModern: "io.modelcontextprotocol/protocolVersion" in meta,
+      isStateless: isStateless(meta),
       line,
       sent: wasSent ? 1 : 0,
     });
@@ -161,10 +162,10 @@ export function createMemory() {
   };
 }
 
-function failure({ id, method, isModern }: OpenRequest, why: string): Message {
+function failure({ id, method, isStateless }: OpenRequest, why: string): Message {
   if (method !== "tools/call") return { id, error: { code: -32603, message: why } };
   const result = { content: [{ type: "text", text: why }], isError: true };
-  return { id, result: isModern ? { resultType: "complete", ...result } : result };
+  return { id, result: isStateless ? { resultType: "complete", ...result } : result };
 }
 
 const WENT_AWAY = "AgentCards' engine went away during this call.";
