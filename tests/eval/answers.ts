@@ -20,7 +20,14 @@ export const evaluation: Evaluation = {
   },
 };
 
-async function answerTrials({ trials, seed }: { trials: number; seed: number }) {
+export interface AnswerTrials {
+  readonly trials: number;
+  readonly seed: number;
+  /** No engine is killed. */
+  readonly isHarmless?: boolean;
+}
+
+export async function answerTrials({ trials, seed, isHarmless = false }: AnswerTrials) {
   const log = await Deno.makeTempFile({ prefix: "ac-oracle-" });
   const oracle = createOracle(log);
   const home = await createTestHome({
@@ -37,7 +44,11 @@ async function answerTrials({ trials, seed }: { trials: number; seed: number }) 
     for (let trial = 0; trial < trials; trial++) {
       const random = seeded(seed * 1_000_003 + trial);
       try {
-        const found = await within(tryOnce({ trial, random, home, oracle, client }), TRIAL_MS, "the trial hangs");
+        const found = await within(
+          tryOnce({ trial, random, home, oracle, client, isHarmless }),
+          TRIAL_MS,
+          "the trial hangs",
+        );
         for (const [key, value] of Object.entries(found.counts)) total[key as keyof typeof total] += value;
         if (found.isHit) {
           hit++;
@@ -85,9 +96,10 @@ interface Trial {
   readonly home: TestHome;
   readonly oracle: Oracle;
   readonly client: RawClient;
+  readonly isHarmless: boolean;
 }
 
-async function tryOnce({ trial, random, home, oracle, client }: Trial) {
+async function tryOnce({ trial, random, home, oracle, client, isHarmless }: Trial) {
   const prefix = `${trial}.`;
   const tasks = randomDag(random, { tasks: [4, 10], ms: [5, 60], kinds: ["read", "effectful"], prefix });
   const acting = tasks.filter((task) => kindOf(task) === "effectful").map((task) => task.arguments.task);
@@ -100,7 +112,9 @@ async function tryOnce({ trial, random, home, oracle, client }: Trial) {
   const agent = createAgent(client, { hasHappened: (name) => times(name) > 0 });
   const kills: number[] = [];
   let isOver = false;
-  const killing = kill({ home, oracle, random, calls: tasks.length, kills, isOver: () => isOver });
+  const killing = isHarmless
+    ? undefined
+    : kill({ home, oracle, random, calls: tasks.length, kills, isOver: () => isOver });
   const story: Story = await agent.run(tasks).finally(() => isOver = true);
   await killing;
   const [first] = kills;

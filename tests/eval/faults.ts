@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<string, () => Promise<Kind>>> = {
   hung: async () => (await import("./faults/io.ts")).hung,
   injuries: async () => (await import("./faults/injuries.ts")).injuries,
   engines: async () => (await import("./faults/engines.ts")).engines,
+  answers: async () => (await import("./faults/answers.ts")).answers,
   killed: async () => (await import("./faults/killed.ts")).killed,
 };
 
