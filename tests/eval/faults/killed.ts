@@ -78,12 +78,23 @@ async function tryKill(home: FaultHome, { order, gaps }: { order: readonly strin
     wrong.push(...await left("after the kills", () => servers.filter(isStill)));
   }
   client.leave();
-  if (processesUnder(home.root).some(isEngine)) {
-    const stopped = await home.command(["engine", "stop"]);
-    if (stopped.code !== 0) wrong.push(`engine stop: ${line(wordsOf(stopped))}`);
-  }
+  wrong.push(...await stopEngines(home));
   wrong.push(...await left("at the end", () => processesUnder(home.root)));
   return wrong.map((text) => `${order.map((role, i) => `${gaps[i]} ms, ${role}`).join(", ")}: ${text}`);
+}
+
+/** Stops the engine; one that `serve` was just starting when it ended comes up after it, and is stopped then. */
+async function stopEngines(home: FaultHome): Promise<string[]> {
+  const deadline = performance.now() + PATIENCE_MS;
+  let failed: string[] = [];
+  while (processesUnder(home.root).length > 0 && performance.now() < deadline) {
+    if (processesUnder(home.root).some(isEngine)) {
+      const stopped = await home.command(["engine", "stop"]);
+      failed = stopped.code === 0 ? [] : [`engine stop: ${line(wordsOf(stopped))}`];
+    }
+    await sleep(100);
+  }
+  return failed;
 }
 
 /** Waits for the end of processes; those that do not end are violations. */
