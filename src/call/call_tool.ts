@@ -67,7 +67,7 @@ export async function callTool(
   }
   const made = toolCall(session, address, { ...call, arguments: given }, { caller, origin: { by } });
   const reply = await session.call(made);
-  const page = canPut(PAGE, caller) ? undefined : pageAsked(reply);
+  const page = reply.kind !== "error" || canPut(PAGE, caller) ? undefined : pageAsked(reply);
   if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
   const explained = tool && isFailure(reply) ? await withSignature(reply, tool, given) : reply;
   const answer = await readable(session, id, explained);

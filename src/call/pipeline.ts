@@ -10,11 +10,13 @@ import type { Next, Stage } from "./stages/stage.ts";
 
 /** The one way of every call of a session. A stage that is switched off is not in the list. */
 export function createPipeline(session: Session): Next {
+  const { policy } = session.config;
+  const hasRules = policy.deny.length + policy.approve.length + policy.allow.length > 0;
   return compose([
     observe(session.observer),
     ...session.privacy ? [hidePersonalData(session.privacy)] : [],
-    rules(session.config.policy),
-    approve(session),
+    ...hasRules ? [rules(policy)] : [],
+    ...policy.approve.length > 0 ? [approve(session)] : [],
     commit,
     questions(session),
     send(session),

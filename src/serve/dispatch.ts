@@ -32,7 +32,8 @@ export function workFor(session: WorkSession, method: string, params: Message, m
   if (session.config.expose.tools === "direct") return directCall(params.name, input, extras);
   const tool = byName.get(params.name as string);
   if (!tool) throw unknownTool(params.name);
-  const forbidden = forbiddenOwnTool(session.config.policy, tool.definition.name);
+  const { policy } = session.config;
+  const forbidden = policy.deny.length > 0 ? forbiddenOwnTool(policy, tool.definition.name) : undefined;
   if (forbidden) throw denied(`agentcards:${tool.definition.name}`, forbidden);
   const call: GatewayCall = { input, ...extras };
   return { ...tool.label && { label: tool.label }, run: (open, caller) => tool.run(open, call, caller) };

@@ -15,7 +15,7 @@ import type { WorkSession } from "../workflow/mod.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
-import { type Codec, type Flow, NO_STATES } from "./wire/form.ts";
+import type { Codec, Flow } from "./wire/form.ts";
 import { codecOf, splicedResponse } from "./wire/codec.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "./wire/codes.ts";
 
@@ -75,9 +75,10 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     return waiter.promise;
   }
 
-  /** Clients with a handshake take requests, and know no states. */
+  /** Clients with a handshake take requests, and know no states: what stands there is none of ours. */
   const direct: Flow = {
-    ...NO_STATES,
+    originElsewhere: () => undefined,
+    unseal: () => Promise.resolve({ rounds: 0 }),
     run: ({ route, start }) => start((request, signal) => askDirectly(route.id, request, signal)),
   };
 

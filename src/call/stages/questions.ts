@@ -8,10 +8,15 @@ import type { Next, Stage } from "./stage.ts";
 export function questions(session: Session): Stage {
   return async (call, next) => {
     const result = await unlessAsked(call, next);
-    if (!isQuestion(result)) return result;
+    if (result.kind === "large" || !mayAsk(result) || !isQuestion(result)) return result;
     const again = (more: Record<string, unknown>) => next({ ...call, params: { ...call.params, ...more } });
     return await settleQuestions(result, call, { session, again });
   };
+}
+
+/** A quick look: a stateless server asks by a result of a type of its own, an older one by an error. */
+function mayAsk(result: Exclude<CallResult, { kind: "large" }>): boolean {
+  return result.kind === "error" || result.result.resultType === "input_required";
 }
 
 /** Sends the call on; a question that the call's client cannot put to anybody ends it, and the error tells the question. */

@@ -1,11 +1,11 @@
-import { isStateless } from "./era.ts";
+import { META } from "./era.ts";
 import type { Codec } from "./form.ts";
 import { LEGACY } from "./legacy.ts";
 import { MODERN } from "./modern.ts";
 
 /** The codec of a request, chosen by its metadata. */
 export function codecOf(meta: Readonly<Record<string, unknown>>): Codec {
-  return isStateless(meta) ? MODERN : LEGACY;
+  return `${META}protocolVersion` in meta ? MODERN : LEGACY;
 }
 
 /** A response around a result that is JSON already. */

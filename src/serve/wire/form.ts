@@ -25,9 +25,3 @@ export interface Codec {
 
 /** The way in which a request waits for the answers of its client. */
 export type Flow = Pick<ReturnType<typeof createParking>, "originElsewhere" | "unseal" | "run">;
-
-/** A client with a handshake sends no states: what stands there is none of ours. */
-export const NO_STATES: Omit<Flow, "run"> = {
-  originElsewhere: () => undefined,
-  unseal: () => Promise.resolve({ rounds: 0 }),
-};
