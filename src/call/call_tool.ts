@@ -9,10 +9,13 @@ import {
   type JsonObject,
   oneLine,
   type Origin,
+  OWN_SERVER,
   readBySchema,
+  splitToolId,
   type Tool,
   toolId,
   type ToolResult,
+  WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { isReadable, shapeAnswer, textResult, unstored } from "./answer.ts";
 import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
@@ -95,9 +98,10 @@ async function withSignature(reply: CallResult, tool: Tool, args: Record<string,
   return { kind: "result", result: { ...reply.result, content: [...content, { type: "text", text }] } };
 }
 
-/** A result as an agent can read it: unchanged, unless it is an error or too long. */
+/** A result as an agent can read it: unchanged, unless it is an error or too long. Our own results fit already. */
 function readable(session: Session, id: string, reply: CallResult): CallResult | Promise<CallResult> {
-  if (reply.kind === "large") return reply;
+  const { server } = splitToolId(id);
+  if (reply.kind === "large" || server === OWN_SERVER || server === WORKFLOW_SERVER) return reply;
   if (reply.kind === "error") {
     const message = `${id} failed: ${oneLine(reply.message, 4_000)} (code ${reply.code})`;
     return { kind: "result", result: textResult(message, true) };

@@ -93,7 +93,12 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
       const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
-      if (!asked) return live.launch(id, { session, fold, plan, writer, book, written });
+      if (!asked) {
+        const launched = live.launch(id, { session, fold, plan, writer, book, written });
+        // Before its first step: the calls of the run carry the trace of the request, and may ask its human.
+        launched.watch(decider).catch(() => {});
+        return launched;
+      }
       await written.finally(writer.close);
       live.remember(session, id);
       return { id, state: fold.state };
