@@ -42,6 +42,8 @@ const FLOOD_PAUSE_MS = 5;
 /** Of progress that is over the budget the newest is passed on so often. */
 const PROGRESS_MS = 50;
 
+const TOO_MANY = { code: -32603, message: "Too many requests at once" };
+
 export interface StdioTransport extends Transport {
   /** Writes one message without waiting for the pipe to drain. */
   write(message: unknown): void;
@@ -151,7 +153,12 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     const message = parsed(line);
     if (!message) return;
     const kind = unasked(message.method);
-    if (kind && !traffic.admit(kind, line.length)) return kind === "progress" ? hold(message) : undefined;
+    if (kind && !traffic.admit(kind, line.length)) {
+      if (kind === "progress") hold(message);
+      // A request that got no answer would keep its server waiting for ever.
+      else if (kind === "request") transport.write({ jsonrpc: "2.0", id: message.id, error: TOO_MANY });
+      return;
+    }
     // An answer ends its progress, so that has to go first; and no progress overtakes another.
     if (held && (!kind || kind === "progress")) release();
     deliver(message);

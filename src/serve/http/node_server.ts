@@ -77,16 +77,27 @@ async function answer(
   if (!request) return void outgoing.writeHead(400, { connection: "close" }).end();
   const response = await handle(request);
   if (gone.signal.aborted) return await response.body?.cancel().catch(() => {});
-  if (!incoming.complete) {
-    // A body that nobody reads would be taken for the next request; one that is cut off hides the answer from its sender.
-    response.headers.set("connection", "close");
-    incoming.resume();
-    const late = setTimeout(() => incoming.destroy(), DRAIN_MS);
-    outgoing.on("close", () => clearTimeout(late));
-  }
+  const isUnread = !incoming.complete;
+  // A body that nobody reads would be taken for the next request.
+  if (isUnread) response.headers.set("connection", "close");
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   await pass(response, outgoing, gone.signal);
+  // A connection that is cut off hides the answer from a client that is still sending.
+  if (isUnread) await drained(incoming, gone.signal);
+  outgoing.end();
+}
+
+/** Reads on for a while and throws away what comes. */
+async function drained(incoming: IncomingMessage, gone: AbortSignal): Promise<void> {
+  incoming.resume();
+  await new Promise<void>((resolve) => {
+    const late = setTimeout(resolve, DRAIN_MS);
+    const end = () => (clearTimeout(late), resolve());
+    incoming.once("end", end).once("close", end);
+    gone.addEventListener("abort", end, { once: true });
+    if (incoming.complete || gone.aborted) end();
+  });
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
@@ -149,5 +160,4 @@ async function pass({ body }: Response, outgoing: ServerResponse, gone: AbortSig
     // The stream broke off; so does the answer.
     return void outgoing.destroy();
   }
-  outgoing.end();
 }
