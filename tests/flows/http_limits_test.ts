@@ -54,7 +54,8 @@ Deno.test("htt-101: 400 connections with half a header and few descriptors: the 
     await until("many are refused", () => strangers.filter((one) => one.isClosed()).length >= 150);
     assert.ok(isAlive(server.pid));
     // Those who hold a place without a whole header lose it.
-    await until("the endpoint serves again", async () => /serverInfo/.test(await callEcho(server).catch(() => "")));
+    const isServing = async () => /serverInfo/.test(await callEcho(server).catch(() => ""));
+    await until("the endpoint serves again", isServing, 90_000);
   } finally {
     for (const one of strangers) one.destroy();
   }
