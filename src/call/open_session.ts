@@ -36,6 +36,7 @@ import {
   messageOf,
   OWN_SERVER,
   type ServerRequest,
+  toAgentCardsError,
   type Tool,
 } from "../model/mod.ts";
 import { VERSION } from "../platform/mod.ts";
@@ -86,7 +87,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const existing = servers.get(name);
     if (existing) return existing;
     if (isClosed) throw new AgentCardsError("ENGINE_BUSY", "This session is closing down");
-    const made = make(requireServer(config, name));
+    const made = make(required(name));
     servers.set(name, made);
     leaving.push(session.hear(name, (event) => session.client.tell(name, event)));
     return made;
@@ -149,6 +150,17 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       await Promise.all(own.map(({ server }) => server[Symbol.asyncDispose]()));
     },
   };
+
+  /** The entry of a server; a project that is not trusted may be the reason why there is none. */
+  function required(name: string): ServerConfig {
+    try {
+      return requireServer(config, name);
+    } catch (error) {
+      const { code, message, hint } = toAgentCardsError(error);
+      const notes = [...hint === undefined ? [] : [hint], ...loaded.notes].join(" ");
+      throw notes === "" ? error : new AgentCardsError(code, message, { hint: notes });
+    }
+  }
 
   function make(entry: ServerConfig): SharedServer & { isShared: boolean } {
     const fresh = () => {

@@ -1,5 +1,6 @@
 import {
   type Address,
+  AGENT_TOOLS,
   AgentCardsError,
   cut,
   nearest,
@@ -52,6 +53,9 @@ async function resolveUnknown(
 
 /** A bare name means a tool only where every server's list is known and one of them has it; nothing is guessed. */
 async function resolveBareName(session: Session, name: string, isHinted: boolean): Promise<Address> {
+  if (AGENT_TOOLS.has(name)) {
+    throw new AgentCardsError("TOOL_UNKNOWN", `${name} is a tool of its own: call it directly, not by call_tool`);
+  }
   const enabled = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
   const known = await Promise.all(enabled.map((config) => session.known(config.name)));
   const tools = known.flatMap((catalogue) => catalogue?.tools ?? []);
@@ -67,7 +71,9 @@ async function resolveBareName(session: Session, name: string, isHinted: boolean
   const servers = cut(unread.join(", "), 200);
   const text = `"${oneLine(name, 200)}" may be a tool of several servers: those of ${servers} are not known yet`;
   throw new AgentCardsError("TOOL_AMBIGUOUS", text, {
-    hint: matches.length > 0 ? `Call it by its id: ${matches.join(", ")}.` : "Call it by its id, SERVER:TOOL.",
+    hint: matches.length > 0
+      ? `Call it by its id: ${matches.join(", ")}.`
+      : `Call it by its id, ${idMeant(name, enabled.map((config) => config.name)) ?? "SERVER:TOOL"}.`,
   });
 }
 
@@ -78,4 +84,10 @@ function unknownTool(asked: string, tools: readonly Tool[]): AgentCardsError {
   return new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 200)}"`, {
     hint: near.length ? `Nearest: ${near.join(", ")}.` : "Search to find what there is.",
   });
+}
+
+/** The id that a name with another sign than a colon behind its server means, such as `files.read`. */
+function idMeant(name: string, servers: readonly string[]): string | undefined {
+  const server = servers.find((one) => name.startsWith(one) && /^(?:\.|\/|__)\w/.test(name.slice(one.length)));
+  return server && `${server}:${oneLine(name.slice(server.length).replace(/^(?:\.|\/|__)/, ""), 100)}`;
 }

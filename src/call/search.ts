@@ -185,7 +185,7 @@ export async function knownCatalogues(session: Session, only?: string): Promise<
       return { server, catalogue: await within(reading, FIRST_READ_MS, late) };
     } catch (error) {
       const said = session.privacy?.hide(messageOf(error), server) ?? messageOf(error);
-      notes.push(`(server "${server}" has no tools to offer: ${oneLine(said, 120)})`);
+      notes.push(`(server "${server}" has no tools to offer: ${oneLine(said, only === undefined ? 160 : 600)})`);
     }
   }));
   return { catalogues: catalogues.filter((one) => one !== undefined), notes };

@@ -79,8 +79,9 @@ async function chosen(home: Home, given: string | undefined, isLatest: boolean):
   }
   const [newest] = await keptBackups(home.backups);
   if (newest) return newest.path;
-  throw new AgentCardsError("USAGE", `There is no backup in ${home.backups}`, {
-    hint: "`agentcards database accept` goes on without what was lost.",
+  throw new AgentCardsError("USAGE", `There is no daily backup in ${home.backups} yet`, {
+    hint: "`agentcards restore FILE` takes a backup that you made yourself; " +
+      "`agentcards database accept` uses a database as it is, without the rows that it lost.",
   });
 }
 

@@ -47,6 +47,7 @@ export async function trust(options: TrustOptions, terminal: Terminal): Promise<
   if (project) await trustProject(project, home);
   await trustFolder(folder.path, home);
   terminal.out(project ? "\nTrusted. Any change to the file asks again.\n" : "\nTrusted.\n");
+  terminal.out("Clients that are open now use it after `agentcards engine restart`.\n");
   return 0;
 }
 

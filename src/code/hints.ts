@@ -13,7 +13,8 @@ export function unfenced(code: string): string {
   return FENCED.exec(code)?.[1] ?? code;
 }
 
-export const NOTHING_RETURNED = "The code returned nothing: end it with `return VALUE`.";
+export const NOTHING_RETURNED =
+  "The result is undefined: end the code with `return VALUE`, and read a field of a call as `(await server.tool(args)).field`.";
 
 const SHOWN_SERVERS = 30;
 const NO_ACCESS =

@@ -52,6 +52,7 @@ export { signature } from "./signature.ts";
 export { cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
 export { within } from "./time.ts";
 export {
+  AGENT_TOOLS,
   type Beside,
   type Catalogue,
   type Effect,

@@ -69,6 +69,15 @@ export const SERVER_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** The server name of the tools that AgentCards itself answers. */
 export const OWN_SERVER = "agentcards";
 
+/** The tools that an agent sees of us. */
+export const AGENT_TOOLS: ReadonlySet<string> = new Set([
+  "search_tools",
+  "call_tool",
+  "run_workflow",
+  "resume_workflow",
+  "execute_code",
+]);
+
 /** The server name of workflows that were saved. */
 export const WORKFLOW_SERVER = "workflow";
 

@@ -3,6 +3,7 @@ import {
   endsOf,
   isOver,
   kindOf,
+  NOT_ALLOWED,
   type Pending,
   ranMs,
   type RunState,
@@ -83,9 +84,20 @@ async function answerOf({ id, state }: RunView, session: Session): Promise<JsonO
     ...Object.keys(state.workflow.context).length > 0 && { state: await stateOf({ id, state }, session) },
     ...state.pending && { pending: pendingText(id, state.pending) },
     ...state.error !== undefined && { error: state.error },
-    ...isOver(state) && state.status !== "completed" && { next: REPAIR },
+    ...isOver(state) && state.status !== "completed" && { next: nextStep(all) },
     stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
   };
+}
+
+/** What an agent can do about a run that did not complete. */
+function nextStep(tasks: readonly TaskState[]): string {
+  const inDoubt = tasks.find(({ status }) => status === "in_doubt");
+  const refused = tasks.find(({ error }) => error === NOT_ALLOWED);
+  return [
+    ...inDoubt ? [`${inDoubt.id} may or may not have happened: find out, then resolve {task, outcome}.`] : [],
+    ...refused ? [`A human refused ${refused.id}: the same call is not asked about again, so retry cannot help.`] : [],
+    REPAIR,
+  ].join(" ");
 }
 
 async function stateOf({ id, state }: RunView, session: Session): Promise<Json> {
@@ -196,7 +208,11 @@ export function pendingText(id: string, { reason, for: whom, why, calls, choices
     ...also.length > 0 && { also },
     ...others.length > also.length && { more: others.length - also.length },
     choices: [...choices],
-    ...reason === "approval" && { how: `a human decides: agentcards approve ${id}, or reject` },
+    ...reason === "approval" &&
+      {
+        how:
+          `a human decides: agentcards approve ${id}, or reject. Do not send the call again; continue goes on after the decision`,
+      },
     ...reason === "question" && {
       how: `a human answers it: agentcards runs resume ${id} at a terminal, or continue from a client that can ask`,
     },

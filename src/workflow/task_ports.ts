@@ -140,7 +140,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       } s and was cancelled; timeout_ms of the task gives it longer`
       : cleaned(session.shared.redactor.redact(inOneLine(error)));
     const doubt = isSent && !isUnsent && kind === "lost" && book.effectOf(task) === "effectful"
-      ? " It may have had its effect."
+      ? `${text.endsWith(".") ? "" : "."} It may have had its effect.`
       : "";
     return { ok: false, kind, error: text + doubt, ...isUnsent && { isUnsent } } as const;
   }

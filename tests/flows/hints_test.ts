@@ -110,7 +110,7 @@ Deno.test("code that fails says what there is instead, and what it had done befo
   assert.deepEqual(settled.result[0].reason, { name: "ToolError", message: "it did not work", tool: "kit:fail" });
   assert.equal(
     (await execute(client, "const a = await kit.add({ a: 1, b: 2 })")).hint,
-    "The code returned nothing: end it with `return VALUE`.",
+    "The result is undefined: end the code with `return VALUE`, and read a field of a call as `(await server.tool(args)).field`.",
   );
   assert.equal((await execute(client, "return null")).hint, undefined);
   assert.equal((await execute(client, "```ts\nreturn 7\n```")).result, 7);
@@ -179,7 +179,8 @@ Deno.test("code that failed names the effects that happened or may have, none th
 Deno.test("code that returned nothing says so, whatever words stand in it, also as a task", async () => {
   await using home = await createTestHome(CONFIG);
   await using client = await connectClient(home);
-  const hint = "The code returned nothing: end it with `return VALUE`.";
+  const hint =
+    "The result is undefined: end the code with `return VALUE`, and read a field of a call as `(await server.tool(args)).field`.";
   for (
     const code of [
       "const ids = [1, 2].map((x) => { return x + 1 });",

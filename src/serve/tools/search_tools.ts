@@ -78,11 +78,27 @@ async function answer(session: WorkSession, { query, limit, server, detail }: Se
   const help = server === OWN_SERVER ? ownTools() : helpFor(query);
   if (help !== undefined) return help;
   const meant = query === "" ? server : server === undefined ? serverMeant(session, query) : undefined;
-  if (meant !== undefined) return await toolsOf(session, meant, { detail, limit });
+  if (meant !== undefined && query === "") return await toolsOf(session, meant, { detail, limit });
+  if (meant !== undefined) return await toolsNamed(session, meant, { query, detail, limit });
   if (query === "") return await serversText(session);
   session.observer.asked(query);
   const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
   return await render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
+}
+
+const OTHER_HITS = 3;
+
+/** The tools of a server that a query names, and the best of the other servers: the word may mean a purpose, too. */
+async function toolsNamed(
+  session: WorkSession,
+  server: string,
+  { query, detail, limit }: Pick<Search, "query" | "detail" | "limit">,
+): Promise<string> {
+  const own = await toolsOf(session, server, { detail, limit });
+  const found = await findTools(session, { query, limit: OTHER_HITS * 3 });
+  const others = [...found.tools, ...found.weak].filter(({ tool }) => tool.server !== server).slice(0, OTHER_HITS);
+  if (others.length === 0) return own;
+  return `${own}\n(other servers: ${others.map(({ tool }) => tool.id).join(", ")})`;
 }
 
 const OWN_SERVER = "agentcards";
