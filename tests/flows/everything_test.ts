@@ -147,7 +147,7 @@ Deno.test("a question to a client that can ask nobody makes its call wait and sa
   assert.equal(JSON.parse(textOf(await pages.use("kit:ask"))).pending.reason, "question");
   // Neither sampling nor roots are a human's business: a client that has none gives none.
   assert.match(textOf(await mute.use("kit:sample")), /No client is connected that answers sampling/);
-  assert.match(textOf(await mute.use("kit:roots")), /No client is there that takes roots/);
+  assert.match(textOf(await mute.use("kit:roots")), /No client is connected that answers roots/);
 });
 
 for (const server of ["legacy", "modern"] as const) {
