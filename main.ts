@@ -20,8 +20,11 @@ if (import.meta.main) {
   try {
     Deno.exit(await main(Deno.args));
   } catch (error) {
-    const { describe }: typeof import("./src/model/errors.ts") = await import("./src/model/errors.ts" as string);
-    Deno.stderr.writeSync(new TextEncoder().encode(`${describe(error)}\n`));
+    const { describe, sanitise }: typeof import("./src/model/start.ts") = await import(
+      "./src/model/start.ts" as string
+    );
+    // The message may quote a file of somebody else.
+    Deno.stderr.writeSync(new TextEncoder().encode(`${sanitise(describe(error))}\n`));
     Deno.exit(1);
   }
 }

@@ -197,7 +197,11 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
         return [];
       }
     });
-    return [...ofFile, ...ofServers];
+    // The address of a proxy may have a password in it, which every server is given.
+    const ofProxies = Object.entries(env).filter(([name]) => /_proxy$/i.test(name)).flatMap(([name, value]) =>
+      secretsIn({ name, value }, "environment", config.secrets)
+    );
+    return [...ofFile, ...ofServers, ...ofProxies];
   }
 
   function startable(entry: ServerConfig, { calls, listeners }: Omit<SharedServer, "server">): Server {

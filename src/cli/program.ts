@@ -1,4 +1,4 @@
-import { AgentCardsError, describe } from "../model/mod.ts";
+import { AgentCardsError, describe, sanitise } from "../model/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { type Terminal, thisTerminal } from "./screen/terminal.ts";
@@ -27,7 +27,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     if (error instanceof AgentCardsError && error.code === "USAGE") {
-      thisTerminal().err(`${describe(error)}\n`);
+      thisTerminal().err(`${sanitise(describe(error))}\n`);
       return WRONG_USAGE;
     }
     throw error;

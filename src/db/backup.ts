@@ -1,5 +1,5 @@
 import { AgentCardsError, isObject } from "../model/mod.ts";
-import { renameSynced, syncPath } from "../platform/mod.ts";
+import { renameSynced, syncPath, SYSTEM_PATH, systemProgram } from "../platform/mod.ts";
 import { execFile } from "node:child_process";
 import { chmod, cp, link, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,6 +22,8 @@ export interface CopyOptions {
 }
 
 const run = promisify(execFile);
+/** The program that compresses is found by `tar` itself. */
+const TAR = { env: { PATH: SYSTEM_PATH } };
 
 /** Copies the database and the stored results that unfinished runs need, while nothing is written. */
 export async function copyDatabase(db: Database, { dataDir, results, to, version }: CopyOptions): Promise<void> {
@@ -45,7 +47,7 @@ export async function packBackup(copy: string, file: string): Promise<void> {
   const draft = `${file}.tmp`;
   try {
     await requireReadable(join(copy, "data"));
-    await run("tar", ["-czf", draft, "-C", copy, "backup.json", "data", "results"]);
+    await run(systemProgram("tar"), ["-czf", draft, "-C", copy, "backup.json", "data", "results"], TAR);
     await chmod(draft, 0o600);
     await syncPath(draft);
     await renameSynced(draft, file);
@@ -76,7 +78,7 @@ export interface UnpackedBackup {
 
 /** Refuses what is no backup, before anything is stopped or touched. */
 export async function requireBackup(file: string): Promise<void> {
-  const listed = await run("tar", ["-tzf", file], { maxBuffer: 64 * 1024 * 1024 }).then(
+  const listed = await run(systemProgram("tar"), ["-tzf", file], { ...TAR, maxBuffer: 64 * 1024 * 1024 }).then(
     ({ stdout }) => stdout,
     () => "",
   );
@@ -92,7 +94,7 @@ export async function unpackBackup(file: string, folder: string): Promise<Unpack
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
-    await run("tar", ["-xzf", file, "-C", folder, "--no-same-owner"]);
+    await run(systemProgram("tar"), ["-xzf", file, "-C", folder, "--no-same-owner"], TAR);
     const facts: unknown = await readFile(join(folder, "backup.json"), "utf8").then(JSON.parse, () => undefined);
     const data = isObject(facts) ? join(folder, "data") : folder;
     await stat(join(data, "PG_VERSION"));

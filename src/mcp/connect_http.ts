@@ -53,7 +53,7 @@ export async function connectHttp(
       const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
       if (second) return second;
     }
-    const reason = oneLine(options.clean(messageOf(cause)), 300);
+    const reason = oneLine(options.clean(failureText(cause)), 300);
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${reason}`, {
       hint: status === 401 || status === 403 || /unauthorized/i.test(reason)
         ? `Check servers.${server.name}.headers; servers that want a sign-in in the browser are not supported yet.`
@@ -248,10 +248,16 @@ async function send(server: string, { client, patience, clean }: Connection, req
     throw new AgentCardsError(
       "SERVER_LOST",
       // The body of an HTTP error is no message. It is cleaned before it is cut: half a secret is not found.
-      `The call to server "${server}" failed: ${oneLine(clean(messageOf(error)), 300)}`,
+      `The call to server "${server}" failed: ${oneLine(clean(failureText(error)), 300)}`,
       isUnsent ? { data: { isUnsent } } : { hint: "It was not repeated, since it may have had an effect." },
     );
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The text of a failure. A parser quotes the beginning of what it could not read, which may be half a secret. */
+function failureText(error: unknown): string {
+  const text = messageOf(error);
+  return error instanceof SyntaxError || /is not valid JSON/.test(text) ? "its answer is not JSON" : text;
 }

@@ -2,7 +2,7 @@ import { isInherited, type PlacedServer } from "../config/mod.ts";
 import { AgentCardsError, messageOf, sanitise } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { type ChildProcess, Command, type CommandStatus, fs, type Signal, system } from "../platform/start.ts";
-import { delimiter, isAbsolute, join } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Reaper } from "./reaper.ts";
 
 /** A server's process, its own process group. */
@@ -33,13 +33,36 @@ export function childEnvironment(
  * `node_modules/.bin` of its folder, and of those above, in front of everything else.
  */
 function pathWithout(session: string, path: string): string {
-  const isBelow = (entry: string) => `${entry}/`.startsWith(join(session, "/"));
+  const project = projectAround(session);
+  const isBelow = (entry: string) => [entry, realPath(entry)].some((one) => `${one}/`.startsWith(join(project, "/")));
   const isAround = (entry: string) => {
     const [project] = entry.split(/[\\/]node_modules[\\/]\.bin/);
     return project !== entry && join(session, "/").startsWith(join(project || "/", "/"));
   };
   return path.split(delimiter).filter((entry) => isAbsolute(entry) && !isBelow(entry) && !isAround(entry))
     .join(delimiter);
+}
+
+/** The repository around a folder, else the folder itself, without links. */
+function projectAround(session: string): string {
+  const folder = realPath(session);
+  for (let dir = folder; dirname(dir) !== dir; dir = dirname(dir)) {
+    try {
+      fs.lstatSync(join(dir, ".git"));
+      return dir;
+    } catch {
+      // Further up, perhaps.
+    }
+  }
+  return folder;
+}
+
+function realPath(path: string): string {
+  try {
+    return fs.realPathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 export interface SpawnContext {

@@ -2,4 +2,5 @@
 export { AgentCardsError, describe, messageOf } from "./errors.ts";
 export { isObject, sha256 } from "./json.ts";
 export { coalesce, createLineSplitter, TOO_LONG } from "./lines.ts";
+export { sanitise } from "./text.ts";
 export { within } from "./time.ts";

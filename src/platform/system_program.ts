@@ -1,5 +1,6 @@
-/** Folders that only the machine's administrator can write. */
-const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin", "/usr/local/bin"];
+/** Folders that only the machine's administrator can write. The variable is for tests of machines without a program. */
+const FOLDERS: readonly string[] = Deno.env.get("AGENTCARDS_SYSTEM_PATH")?.split(":") ??
+  ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin", "/usr/local/bin"];
 
 /** The search path of programs of ours that start others. */
 export const SYSTEM_PATH: string = FOLDERS.join(":");
@@ -10,7 +11,7 @@ export const SYSTEM_PATH: string = FOLDERS.join(":");
  */
 export function systemProgram(name: string): string {
   if (Deno.build.os === "windows") return name;
-  return FOLDERS.map((folder) => `${folder}/${name}`).find(isFile) ?? `/usr/bin/${name}`;
+  return FOLDERS.map((folder) => `${folder}/${name}`).find(isFile) ?? `${FOLDERS[0]}/${name}`;
 }
 
 function isFile(path: string): boolean {

@@ -24,6 +24,7 @@ export function spellings(address: string): string[] {
   for (let round = 0; round <= MOST_DECODINGS; round++) {
     for (const one of [now, now.replaceAll("\\", "/")]) {
       for (const other of [one, joined(one), normal(one), normal(joined(one)), joined(normal(one))]) found.add(other);
+      for (const path of pathsOf(one)) found.add(`file://${path}`);
     }
     const next = decoded(now);
     if (next === now) break;
@@ -47,6 +48,24 @@ function encoded(text: string): string {
   }
 }
 
+/** The paths that a server may read out of an address, whatever its scheme, host or drive letter is. */
+function pathsOf(address: string): string[] {
+  const [, path = ""] = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/[^/]*)?(\/[^?#]*)/i.exec(address) ?? [];
+  if (path === "") return [];
+  const bare = path.replace(/^\/+[a-z]:(?=\/)/i, "");
+  return [...new Set([path, bare])].map(withoutDots);
+}
+
+/** A path without `.`, `..` and empty segments. */
+function withoutDots(path: string): string {
+  const kept: string[] = [];
+  for (const segment of path.split("/")) {
+    if (segment === "..") kept.pop();
+    else if (segment !== "." && segment !== "") kept.push(segment);
+  }
+  return `/${kept.join("/")}`;
+}
+
 function normal(address: string): string {
   return URL.parse(address)?.href ?? address;
 }
@@ -65,7 +84,8 @@ function decoded(text: string): string {
     try {
       return decodeURIComponent(escapes);
     } catch {
-      return escapes;
+      // An escape that is no text must not keep its neighbours from being read.
+      return escapes.replace(/%[0-7][0-9a-f]/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)));
     }
   });
 }

@@ -142,6 +142,10 @@ const ID_BEFORE = new RegExp(
   "i",
 );
 
+/** Schemes in whose addresses the part before the at sign is an account of a machine. */
+const NETWORK_SCHEME =
+  /(?:^|[^a-z0-9+.-])(?:git|ssh|git\+ssh|svn|https?|wss?|s?ftps?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|mqtts?|nats|kafka|ldaps?|smb|nfs|rsync|docker|jdbc:[a-z]+|vnc|rdp|socks[45]?h?)$/i;
+
 function findEmails(page: Page, from: number, to: number): readonly Found[] {
   const { text } = page;
   const found: Found[] = [];
@@ -193,7 +197,8 @@ function isSomeones({ text, before }: Page, { start, at, host, end }: Address): 
   if (text[end] === ":" && /^:(?:[~\/]|[\w.-]{1,64}\/)/.test(text.slice(end, end + 66))) return false;
   const ahead = before(start);
   const scheme = ahead.lastIndexOf("://");
-  return !(scheme >= 0 && /^[^\s\/?#"'<>]*$/.test(ahead.slice(scheme + 3))) && !ID_BEFORE.test(ahead);
+  const isInAuthority = scheme >= 0 && /^[^\s\/?#"'<>]*$/.test(ahead.slice(scheme + 3));
+  return !(isInAuthority && NETWORK_SCHEME.test(ahead.slice(0, scheme))) && !ID_BEFORE.test(ahead);
 }
 
 // Configured patterns

@@ -1,3 +1,4 @@
+import { systemProgram } from "../platform/start.ts";
 import { fileURLToPath } from "node:url";
 
 /** How strong a cage is: 0 Deno alone, 1 with resource limits, 2 with namespaces, 3 with a control group. */
@@ -86,7 +87,7 @@ export function cageCommand(level: Level, options: CageOptions): CageCommand {
   if (level === 0) {
     // Each program on the way costs half a millisecond: the stronger of the two.
     const isBound = setpriv !== undefined || Deno.build.os === "windows";
-    const [command, ...args] = isBound ? runner : ["sh", "-c", LIMIT, String(cpu), ...runner];
+    const [command, ...args] = isBound ? runner : [systemProgram("sh"), "-c", LIMIT, String(cpu), ...runner];
     return { command: command!, args, env };
   }
   const limits = [
@@ -96,13 +97,14 @@ export function cageCommand(level: Level, options: CageOptions): CageCommand {
     "--nofile=64",
     "--fsize=67108864",
   ];
-  if (level === 1) return { command: "prlimit", args: [...limits, ...runner], env };
+  if (level === 1) return { command: systemProgram("prlimit"), args: [...limits, ...runner], env };
   // Counted for the whole user outside of a namespace of its own, so it is set inside only.
   const inside = [...limits, `--nproc=${MAX_THREADS}`, "/cage/deno", ...FLAGS, heap, "/cage/runner.ts"];
   const isolated = [...namespaces(deno), "prlimit", ...inside];
-  if (level === 2) return { command: "bwrap", args: isolated, env: {} };
+  if (level === 2) return { command: systemProgram("bwrap"), args: isolated, env: {} };
   if (group === undefined) throw new TypeError("A cage of level 3 has a group");
-  return { command: "sh", args: ["-c", ENTER, group, "bwrap", ...isolated], env: { PATH: SYSTEM_PATH } };
+  const entering = ["-c", ENTER, group, systemProgram("bwrap"), ...isolated];
+  return { command: systemProgram("sh"), args: entering, env: { PATH: SYSTEM_PATH } };
 }
 
 /** The program itself: a cage may not have what a link leads through. */

@@ -1,5 +1,6 @@
 import { type Cgroups, findCgroups } from "./cgroup.ts";
 import { ENTER, type Level } from "./command.ts";
+import { systemProgram } from "../platform/start.ts";
 
 export interface Available {
   readonly level: Level;
@@ -20,10 +21,10 @@ export async function availableLevel(): Promise<Available> {
 
 async function strongest(): Promise<Available> {
   if (Deno.build.os !== "linux") return { level: 0, why: "Deno's own permissions" };
-  if (!await works("prlimit", ["--data=1073741824", "true"])) {
+  if (!await works(systemProgram("prlimit"), ["--data=1073741824", systemProgram("true")])) {
     return { level: 0, why: "no prlimit here", stronger: "install util-linux for prlimit" };
   }
-  const isolated = await works("bwrap", [
+  const isolated = await works(systemProgram("bwrap"), [
     "--unshare-all",
     "--unshare-user",
     "--disable-userns",
@@ -33,13 +34,15 @@ async function strongest(): Promise<Available> {
     "true",
   ]);
   if (!isolated) {
-    const stronger = await works("bwrap", ["--version"])
+    const stronger = await works(systemProgram("bwrap"), ["--version"])
       ? "allow user namespaces for bubblewrap (the sysctl user.max_user_namespaces above 0; on Ubuntu an AppArmor " +
         "profile with userns for bwrap; in a container, its own setting)"
       : "install bubblewrap";
     return { level: 1, why: "prlimit; no usable bubblewrap", stronger };
   }
-  const groups = await findCgroups(async ({ directory }) => await works("sh", ["-c", ENTER, directory, "true"]));
+  const groups = await findCgroups(async ({ directory }) =>
+    await works(systemProgram("sh"), ["-c", ENTER, directory, "true"])
+  );
   if (!groups) {
     const stronger = "run the engine where it may make control groups with a memory limit";
     return { level: 2, why: "prlimit and bubblewrap; no control group of our own", stronger };
@@ -47,13 +50,11 @@ async function strongest(): Promise<Available> {
   return { level: 3, why: "prlimit, bubblewrap and a control group", groups };
 }
 
-/** The path of `setpriv`: in a cage there is no other way to find it. */
+/** The path of `setpriv`, where it can make a process die with the one that started it. */
 async function findSetpriv(): Promise<string | undefined> {
   if (Deno.build.os !== "linux") return undefined;
-  const look = 'found=$(command -v setpriv) && "$found" --pdeathsig KILL true && echo "$found"';
-  const output = await new Deno.Command("sh", { args: ["-c", look], stdin: "null", stdout: "piped", stderr: "null" })
-    .output().catch(() => undefined);
-  return output?.success ? new TextDecoder().decode(output.stdout).trim() : undefined;
+  const program = systemProgram("setpriv");
+  return await works(program, ["--pdeathsig", "KILL", systemProgram("true")]) ? program : undefined;
 }
 
 async function works(command: string, args: string[]): Promise<boolean> {

@@ -22,6 +22,10 @@ const LARGEST_DECODED = 1024 * 1024;
 /** A longer text with an escaped secret in it is withheld: to find its place would stall everybody. */
 const LONGEST_READ = 256 * 1024;
 const MEDIA = /"(?:blob|image|audio)"/;
+/** A line of base64 that goes on in the next line. */
+const WRAPPED = /[A-Za-z0-9+/_-]{16}\r?\n[A-Za-z0-9+/_-]/;
+const WRAPPED_IN_JSON = /[A-Za-z0-9+/_-]{16}(?:\\r)?\\n[A-Za-z0-9+/_-]/;
+const LINE_ENDS = /(?<=[A-Za-z0-9+/_-])\r?\n(?=[A-Za-z0-9+/_-])/g;
 const BASE64_CHARACTER = /[A-Za-z0-9+/_-]/;
 
 /** A redactor with no secrets yet. */
@@ -53,11 +57,22 @@ export function createRedactor(): Redactor {
 
   function redact(text: string): string {
     if (!find || text.length < SHORTEST_SECRET) return text;
+    if (holdsWrapped(text, find)) return REPLACEMENT;
     const clean = withoutNeedles(text, { text, from: (index) => index, to: (index) => index + 1 }, find);
     if (!holdsEscaped(clean)) return clean;
     if (clean.length > LONGEST_READ) return REPLACEMENT;
     const cleaner = withoutNeedles(clean, readEscapes(clean, isWhole), findRead!);
     return holdsEscaped(cleaner) ? REPLACEMENT : cleaner;
+  }
+
+  /** True if a needle is in base64 that is broken into lines. */
+  function holdsWrapped(text: string, find: Find): boolean {
+    if (!WRAPPED.test(text)) return false;
+    const joined = text.replace(LINE_ENDS, "");
+    for (let found = find(joined); found; found = find(joined, found.at + 1)) {
+      if (base64.has(found.needle) && !text.includes(found.needle)) return true;
+    }
+    return false;
   }
 
   /** Whether a needle is in a text once its escapes are read. */
@@ -102,7 +117,7 @@ export function createRedactor(): Redactor {
   }
 
   function mayHold(json: string, find: Find): boolean {
-    return find(json) !== undefined || MEDIA.test(json) || holdsEscaped(json);
+    return find(json) !== undefined || MEDIA.test(json) || WRAPPED_IN_JSON.test(json) || holdsEscaped(json);
   }
 
   return {

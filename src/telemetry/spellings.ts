@@ -20,11 +20,14 @@ export function spellingsOf(secret: string): Spellings {
   ) => [text, text.normalize("NFC"), text.normalize("NFD")]);
   const plain = [...new Set([...texts, ...texts.map((text) => JSON.stringify(text).slice(1, -1))])];
   const bytes = encoder.encode(value);
+  // In encoded JSON the secret has the escapes of JSON.
+  const encoded = [bytes, encoder.encode(JSON.stringify(value).slice(1, -1))];
   const hex = bytes.toHex();
   return {
     plain: plain.filter(isLongEnough),
     hex: [hex, hex.toUpperCase()],
-    base64: [0, 1, 2].flatMap((offset) => alignedBase64(bytes, offset)).filter(isLongEnough),
+    base64: [...new Set(encoded.flatMap((one) => [0, 1, 2].flatMap((offset) => alignedBase64(one, offset))))]
+      .filter(isLongEnough),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   newHandle,
   outlined,
   putApproval,
+  requireReadable,
   type Session,
   signatureNote,
   type ToolBook,
@@ -223,6 +224,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
       );
     },
     async load(handle, places) {
+      await requireReadable(session, handle);
       const values = await results.read(handle, (path) => large.readValues(path, places)) as Json[];
       return session.privacy?.hide(values, "agentcards") ?? values;
     },

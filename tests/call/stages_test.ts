@@ -129,6 +129,23 @@ Deno.test("approve lets a call go on after a clear yes only", async () => {
   await assert.rejects(pass(stage, { ...asked, human: later("refused") }), denied("TOOL_DENIED"));
 });
 
+Deno.test("approve shows all that a request sends which calls no tool", async () => {
+  const shown: unknown[] = [];
+  const approvals = {
+    open: (call: { arguments: unknown }) => {
+      shown.push(call.arguments);
+      return Promise.reject(new Error("enough"));
+    },
+  };
+  const stage = approve(makeSession({ shared: { approvals } }));
+  const params = { ref: { type: "ref/prompt", name: "bad" }, argument: { name: "x", value: "sent" }, _meta: {} };
+  const human: Human = { kind: "here", ask: () => Promise.resolve({}), approvals: "dialogue" };
+  const call = makeCall({ asks: "a rule", method: "completion/complete", params, human });
+  await assert.rejects(pass(stage, call), /enough/);
+  const { _meta, ...sent } = params;
+  assert.deepEqual(shown, [{ method: "completion/complete", ...sent }]);
+});
+
 Deno.test("commit awaits the caller's record, and sends nothing when it fails or the call was cancelled", async () => {
   const records: (string | undefined)[] = [];
   const beforeSend = (approval: string | undefined) => Promise.resolve(void records.push(approval));

@@ -27,7 +27,10 @@ export const evaluation: Evaluation = {
       ? undefined
       : await pathWithout(MISSING[level.toUpperCase()] ?? [], `${home.dir}/bin`);
     try {
-      await using client = await connectClient(home, path === undefined ? {} : { env: { PATH: path } });
+      await using client = await connectClient(
+        home,
+        path === undefined ? {} : { env: { AGENTCARDS_SYSTEM_PATH: path } },
+      );
       await execute(client, "return await everything.echo({ message: 'up' })");
       await home.run(["status"]);
       return {

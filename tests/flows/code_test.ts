@@ -181,7 +181,7 @@ async function isBelow(pid: number, ancestor: number): Promise<boolean> {
 Deno.test("a machine that cannot build the cage that is asked for runs nothing, and says so", async () => {
   await using home = await createTestHome({ servers: { kit: testServer("kit") }, sandbox: { minimum_level: 2 } });
   const path = await pathWithout(["bwrap"], `${home.dir}/bin`);
-  await using client = await connectClient(home, { env: { PATH: path } });
+  await using client = await connectClient(home, { env: { AGENTCARDS_SYSTEM_PATH: path } });
   const file = `${home.dir}/written`;
   const code = `return await kit.write({ file: ${JSON.stringify(file)} })`;
   const refused = await client.call("execute_code", { code });

@@ -13,7 +13,7 @@ Deno.test({
   ignore: strongest === 0,
   async fn() {
     await using home = await createTestHome({ servers: { kit: testServer("kit") } });
-    const env = { PATH: await pathWithout([strongest > 1 ? "bwrap" : "prlimit"], `${home.dir}/bin`) };
+    const env = { AGENTCARDS_SYSTEM_PATH: await pathWithout([strongest > 1 ? "bwrap" : "prlimit"], `${home.dir}/bin`) };
     const weaker = strongest > 1 ? 1 : 0;
     {
       await using client = await connectClient(home);
@@ -52,7 +52,7 @@ Deno.test({
 
 Deno.test("a machine that never had a stronger sandbox runs code, and is told how to get one", async () => {
   await using home = await createTestHome({});
-  const env = { PATH: await pathWithout(["bwrap"], `${home.dir}/bin`) };
+  const env = { AGENTCARDS_SYSTEM_PATH: await pathWithout(["bwrap"], `${home.dir}/bin`) };
   await using client = await connectClient(home, { env });
   assert.equal(JSON.parse(textOf(await client.call("execute_code", CODE))).result, 2);
   const status = await home.run(["status"], { env });

@@ -23,6 +23,12 @@ Deno.test("an address is denied in every spelling", () => {
       "file://localhost/srv/secret/key",
       "file:/srv/secret/key",
       "file:///srv/./secret/key?x#y",
+      "file:///C:/../srv/secret/key",
+      "file:///C:/..%2fsrv/secret/key",
+      "file:///%ff%2f..%2fsrv/secret/key",
+      "file://127.0.0.1/srv/secret/key",
+      "x:/srv/secret/key",
+      "//x/srv/secret/key",
     ]
   ) assert.equal(judgeAddress(DENY, "fs", address).kind, "deny", address);
   for (const address of ["file:///srv/public/key", "file:///srv/secretary/key", "file:///srv/100%/x", "note://x//y"]) {

@@ -924,3 +924,17 @@ po/en@quot.header po/en@boldquot.po
 4392 '+' 11 10 b f f 4537 4537 4537 4392 0 4270
 paid_at 4242424242424242
 `;
+
+Deno.test("an address behind a scheme is personal, the account of a machine is not", () => {
+  const find = (text: string) => hidePii(text, { key: KEY, patterns: [], onHidden() {} });
+  for (
+    const uri of ["imap://carol@example.com/inbox", "gmail://carol@example.com", "contact://carol.smith@corp.example"]
+  ) {
+    assert.doesNotMatch(find(uri), /carol/, uri);
+  }
+  for (
+    const uri of ["ssh://deploy@host.example.com/x", "https://bot@example.com/x", "postgres://app@db.example.com/x"]
+  ) {
+    assert.equal(find(uri), uri);
+  }
+});

@@ -158,3 +158,18 @@ Deno.test("shapeOf() tells kinds and sizes, never contents", () => {
   );
   assert.ok(shapeOf(Object.fromEntries(Array.from({ length: 999 }, (_, i) => ["k".repeat(99) + i, 1]))).length < 1_100);
 });
+
+Deno.test("a secret in base64 that is broken into lines, or of JSON, is not shown", () => {
+  const redactor = redactorOf("p4ss&w0rd<7\"kQz9'vT");
+  const whole = base64(
+    `{"user":"ada","password":${JSON.stringify("p4ss&w0rd<7\"kQz9'vT")},"more":"${"x".repeat(80)}"}`,
+  );
+  assert.doesNotMatch(redactor.redact(whole), new RegExp(whole.slice(24, 50)));
+  for (const width of [20, 52]) {
+    const lines = whole.match(new RegExp(`.{1,${width}}`, "g"))!.join("\n");
+    assert.equal(redactor.redact(lines), "[redacted]");
+    assert.deepEqual(redactor.parse(JSON.stringify({ text: lines })), { text: "[redacted]" });
+  }
+  const innocent = base64("y".repeat(300)).match(/.{1,76}/g)!.join("\n");
+  assert.equal(redactor.redact(innocent), innocent);
+});

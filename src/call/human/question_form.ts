@@ -26,14 +26,40 @@ export function presentable({ method, params }: ServerRequest, server: string): 
   }
   if (method !== "elicitation/create") return { method, params: clean, from: server };
   const url = clean.mode === "url" ? { url: pageAddress(clean.url, server) } : {};
-  return { method, params: { ...clean, ...url, message: namedMessage(params.message, server) }, from: server };
+  const form = clean.requestedSchema === undefined
+    ? {}
+    : { requestedSchema: withoutForgedNames(clean.requestedSchema) };
+  const message = namedMessage(params.message, server);
+  return { method, params: { ...clean, ...url, ...form, message }, from: server };
 }
 
 /** The message of a server, with the server's name before it. No line of it can pass for another server's. */
 export function namedMessage(message: unknown, server: string): string {
-  const said = typeof message === "string" ? sanitise(message) : "";
-  const words = said.replaceAll(/\[(?=\s*server\b)/gi, "(").replace(/\n\s*\n/g, "\n\n").trim();
+  const said = typeof message === "string" ? withoutForgedName(sanitise(message)) : "";
+  const words = said.replace(/\n\s*\n/g, "\n\n").trim();
   return `[server ${oneLine(server, 64)}] ${cut(words, LONGEST_MESSAGE)}`;
+}
+
+/** A text in which no words look like the name that stands before a question. */
+function withoutForgedName(text: string): string {
+  // Letters of other scripts and other brackets look the same to a human.
+  return text.replaceAll(/[\[［【〔❲⟦⦗﹝](?=\s*[sｓѕ]\S{1,5}[rｒг]\b)/giu, "(");
+}
+
+/** A form whose titles and descriptions look like no server's name. */
+function withoutForgedNames<T>(value: T): T {
+  if (typeof value === "string") return withoutForgedName(value) as T;
+  if (Array.isArray(value)) return value.map(withoutForgedNames) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, FORM_TEXTS.has(key) ? withoutForgedNames(item) : deeper(item)]),
+  ) as T;
+}
+
+const FORM_TEXTS = new Set(["title", "description", "enumNames"]);
+
+function deeper(item: unknown): unknown {
+  return typeof item === "object" && item !== null ? withoutForgedNames(item) : item;
 }
 
 /** The address of a page that a human may be sent to: https, or http on this machine, without a user's name in it. */

@@ -39,13 +39,12 @@ async function askHere(session: Session, call: Call): Promise<void> {
   });
 }
 
+/** The call as a human sees it. Of a request that calls no tool, all that is sent is shown, and its method. */
 function requestOf({ address, method, params, asks: why = "" }: Call) {
-  const given = method === "tools/call" || isObject(params.arguments) ? params.arguments : {};
-  return {
-    tool: toolId(address.server, address.name),
-    arguments: isObject(given) ? given : {},
-    why,
-  };
+  const tool = toolId(address.server, address.name);
+  if (method === "tools/call") return { tool, arguments: isObject(params.arguments) ? params.arguments : {}, why };
+  const { _meta, inputResponses: _answers, requestState: _state, ...sent } = params;
+  return { tool, arguments: { method, ...sent }, why };
 }
 
 function idOf({ address: { server, name } }: Call): string {
