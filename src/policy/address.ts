@@ -10,10 +10,13 @@ const MOST_DECODINGS = 3;
  */
 export function judgeAddress(rules: Rules, server: string, address: string): Verdict {
   if (rules.deny.length + rules.approve.length + (rules.allow?.length ?? 0) === 0) return { kind: "allow" };
-  const ids = spellings(address).map((spelling) => toolId(server, spelling));
-  const verdict = strictest(ids.map((id) => judgeRules(rules, id)));
+  const all = spellings(address);
+  const files = [...new Set(all.flatMap(pathsOf))].map((path) => `file://${path}`);
+  const ids = all.map((spelling) => toolId(server, spelling));
+  const verdict = strictest([...ids, ...files.map((file) => toolId(server, file))].map((id) => judgeRules(rules, id)));
   if (verdict.kind === "deny" || !rules.allow?.length) return verdict;
-  const passes = rules.allow.every((list) => ids.every((id) => isListed(list, id, readings)));
+  const allowed = /^file:/i.test(address) ? [...ids, ...files.map((file) => toolId(server, file))] : ids;
+  const passes = rules.allow.every((list) => allowed.every((id) => isListed(list, id, readings)));
   return passes ? verdict : { kind: "deny" };
 }
 
@@ -24,7 +27,6 @@ export function spellings(address: string): string[] {
   for (let round = 0; round <= MOST_DECODINGS; round++) {
     for (const one of [now, now.replaceAll("\\", "/")]) {
       for (const other of [one, joined(one), normal(one), normal(joined(one)), joined(normal(one))]) found.add(other);
-      for (const path of pathsOf(one)) found.add(`file://${path}`);
     }
     const next = decoded(now);
     if (next === now) break;
