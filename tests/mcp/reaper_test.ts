@@ -31,7 +31,7 @@ Deno.test({
       await until("new ones", () => reapers().length === 2 && !reapers().some((pid) => before.includes(pid)));
       assert.ok([first, second, forgotten].every(isAlive));
       await reaper.close();
-      await until("the end of both groups", () => !isAlive(first) && !isAlive(second));
+      await until("the end of both groups", () => !isAlive(first) && !isAlive(second), 90_000);
       assert.ok(isAlive(forgotten));
       assert.deepEqual(reapers(), [], "none is started after the end");
     } finally {

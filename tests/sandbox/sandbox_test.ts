@@ -240,7 +240,7 @@ Deno.test("a cage that cannot be built any more is an error that says why, and l
   await Deno.mkdir(folder);
   const run = async (script: string | undefined, options: { startMs?: number } = {}) => {
     if (script !== undefined) await Deno.writeTextFile(`${dir}/bwrap`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    Deno.env.set("PATH", script === undefined ? "/nowhere" : `${dir}:${path}`);
+    Deno.env.set("AGENTCARDS_SYSTEM_PATH", script === undefined ? "/nowhere" : `${dir}:${path}`);
     const started = startProcess({
       level: 2,
       memoryMb: 512,
@@ -259,7 +259,7 @@ Deno.test("a cage that cannot be built any more is an error that says why, and l
     assert.match(await run(undefined), /did not start/);
     assert.deepEqual(await Array.fromAsync(Deno.readDir(folder)), []);
   } finally {
-    Deno.env.set("PATH", path);
+    Deno.env.delete("AGENTCARDS_SYSTEM_PATH");
     await Deno.remove(dir, { recursive: true });
   }
 });
