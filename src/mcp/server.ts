@@ -53,6 +53,8 @@ const LIST_CHANGED_PAUSE_MS = 1_000;
 const LIST_CHANGED_SOON_MS = 20;
 /** Lists that keep changing are read ever more rarely, down to this. */
 const LIST_CHANGED_LONGEST_MS = 60_000;
+/** So many changes in quick succession are seen at their usual pace, before lists are read ever more rarely. */
+const QUICK_CHANGES = 3;
 
 interface Running {
   readonly upstream: Upstream;
@@ -161,11 +163,13 @@ export function createServer(options: ServerOptions): Server {
   let refresh: ReturnType<typeof setTimeout> | undefined;
   let refreshedAt = -Infinity;
   let pause = LIST_CHANGED_PAUSE_MS;
+  let quick = 0;
   function onEvent(event: ServerEvent): void {
     if (event.kind !== "list_changed") return options.onServerEvent(event);
     if (refresh !== undefined) return;
     const quiet = performance.now() - refreshedAt;
-    pause = quiet > 2 * pause ? LIST_CHANGED_PAUSE_MS : Math.min(2 * pause, LIST_CHANGED_LONGEST_MS);
+    quick = quiet > 2 * pause ? 0 : quick + 1;
+    pause = quick <= QUICK_CHANGES ? LIST_CHANGED_PAUSE_MS : Math.min(2 * pause, LIST_CHANGED_LONGEST_MS);
     const wait = Math.max(LIST_CHANGED_SOON_MS, pause - quiet);
     refresh = setTimeout(() => {
       refresh = undefined;
