@@ -2,10 +2,9 @@ import { AgentCardsError, isObject } from "../model/mod.ts";
 import { renameSynced, syncPath, SYSTEM_PATH, systemProgram } from "../platform/mod.ts";
 import { execFile } from "node:child_process";
 import { chmod, cp, link, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import type { Database } from "./database.ts";
-import { openDatabase } from "./pglite.ts";
+import { type FolderDatabase, openDatabase } from "./pglite/open.ts";
 
 /** The facts about a backup, in `backup.json` beside the database inside of it. */
 export interface BackupFacts {
@@ -26,7 +25,7 @@ const run = promisify(execFile);
 const TAR = { env: { PATH: SYSTEM_PATH } };
 
 /** Copies the database and the stored results that unfinished runs need, while nothing is written. */
-export async function copyDatabase(db: Database, { dataDir, results, to, version }: CopyOptions): Promise<void> {
+export async function copyDatabase(db: FolderDatabase, { dataDir, results, to, version }: CopyOptions): Promise<void> {
   await rm(to, { recursive: true, force: true });
   await mkdir(join(to, "results"), { recursive: true, mode: 0o700 });
   await db.atRest(() => cp(dataDir, join(to, "data"), { recursive: true, preserveTimestamps: true }));
@@ -112,6 +111,28 @@ export interface KeptBackup {
 }
 
 const NAME = /^(?:daily|before)-.*\.tar\.gz$/;
+const BEFORE = /^before-(.+)-schema-(\d+)\.tar\.gz$/;
+
+/** A backup that was made before a newer version changed the database. */
+export interface BackupBefore extends KeptBackup {
+  /** The version that changed it. */
+  readonly version: string;
+  /** The schema that it has. */
+  readonly schema: number;
+}
+
+/** The name of the backup that is made before a version changes the schema of a database. */
+export function nameOfBefore(version: string, schema: number): string {
+  return `before-${version}-schema-${schema}.tar.gz`;
+}
+
+/** The backups that were made before a version changed the database, the newest first. */
+export async function backupsBefore(folder: string): Promise<BackupBefore[]> {
+  return (await keptBackups(folder)).flatMap((backup) => {
+    const [, version, schema] = BEFORE.exec(basename(backup.path)) ?? [];
+    return version === undefined ? [] : [{ ...backup, version, schema: Number(schema) }];
+  });
+}
 
 /** The backups that were made by themselves, the newest first. */
 export async function keptBackups(folder: string): Promise<KeptBackup[]> {

@@ -1,15 +1,14 @@
-import { messageOf } from "../model/mod.ts";
+import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { ownProgram, systemProgram } from "../platform/mod.ts";
 import { log } from "../telemetry/mod.ts";
-import { Command } from "../platform/start.ts";
+import { Command, installation } from "../platform/start.ts";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { copyDatabase, keptBackups, pruneBackups } from "./backup.ts";
-import type { Database } from "./database.ts";
-import { startMaintenance } from "./maintenance.ts";
+import { backupsBefore, copyDatabase, keptBackups, nameOfBefore, pruneBackups } from "./backup.ts";
+import { startMaintenance } from "./pglite/maintenance.ts";
 import { checkMarker, createMarkerKeeper, requireKnownFolder } from "./marker.ts";
-import { openDatabase } from "./pglite.ts";
-import type { Durability } from "./pglite_worker.ts";
+import { type FolderDatabase, openDatabase } from "./pglite/open.ts";
+import type { Durability } from "./pglite/worker.ts";
 import { finishRestore } from "./restore.ts";
 import { type DatabaseState, superviseDatabase, type SupervisedDatabase } from "./supervisor.ts";
 
@@ -28,9 +27,13 @@ export interface HomeDatabaseOptions {
 
 /** The database of a home with all that keeps it: its marker, its backups, its maintenance. */
 export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state" | "close" | "abandon"> {
-  readonly database: Database;
+  readonly database: FolderDatabase;
   /** Takes the database as it is, though the marker knows another one; a missing one is made anew. */
   accept(): Promise<DatabaseState>;
+  /** Writes a row that nobody reads: rejects when the database cannot be written. */
+  probe(): Promise<void>;
+  /** The size of the database. */
+  bytes(): Promise<number>;
   /** Writes a backup into a file. */
   backup(file: string): Promise<void>;
 }
@@ -44,16 +47,20 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
   const { dataDir, marker, backups, results, durability, version, isBusy, onReopened } = options;
   const keeper = createMarkerKeeper(marker);
   let nextBackup = 0;
-  let current: Database | undefined;
+  let current: FolderDatabase | undefined;
 
   const supervised = superviseDatabase({
     async open(onDeath) {
+      // The migrations of another version must not run under this one.
+      await installation.unchanged();
       await finishRestore(dataDir);
       await requireKnownFolder(marker, dataDir);
       const db = await openDatabase(dataDir, {
         durability,
         onDeath,
-        beforeMigration: (db, schema) => backUp(db, join(backups, `before-${version}-schema-${schema}.tar.gz`)),
+        beforeMigration: (db, schema) => backUp(db, join(backups, nameOfBefore(version, schema))),
+      }).catch(async (error) => {
+        throw await withWayBack(error, backups);
       });
       try {
         await checkMarker(db, marker, durability);
@@ -69,7 +76,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
 
   const maintenance = startMaintenance({ ready: supervised.ready, isBusy, onIdle: backUpDaily });
 
-  async function backUp(db: Database, file: string): Promise<void> {
+  async function backUp(db: FolderDatabase, file: string): Promise<void> {
     const copy = `${join(backups, crypto.randomUUID())}.copy`;
     try {
       await copyDatabase(db, { dataDir, results, to: copy, version });
@@ -79,7 +86,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
     }
   }
 
-  async function backUpDaily(db: Database): Promise<void> {
+  async function backUpDaily(db: FolderDatabase): Promise<void> {
     if (Date.now() < nextBackup) return;
     nextBackup = Date.now() + AFTER_FAILURE_MS;
     const [newest] = await keptBackups(backups);
@@ -107,6 +114,16 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
       for (const suffix of ["", ".last"]) await rm(marker + suffix, { force: true });
       return await supervised.retry();
     },
+    probe: () =>
+      supervised.database.exec(
+        "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
+      ),
+    async bytes() {
+      const [row] = await supervised.database.query<{ bytes: string }>(
+        "select pg_database_size(current_database())::text as bytes",
+      );
+      return Number(row!.bytes);
+    },
     backup: async (file) => {
       await supervised.ready();
       await backUp(supervised.database, file);
@@ -121,6 +138,17 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
       await supervised.close();
     },
   };
+}
+
+/** After a downgrade: names the backup that was made before the newer version changed the database. */
+async function withWayBack(error: unknown, backups: string): Promise<unknown> {
+  if (!(error instanceof AgentCardsError) || error.code !== "DB_TOO_NEW") return error;
+  const [newest] = await backupsBefore(backups);
+  if (!newest) return error;
+  const hint =
+    `${error.hint} To go on with the database of before: \`agentcards restore --before ${newest.version}\`, ` +
+    "which tells first what is lost.";
+  return new AgentCardsError(error.code, error.message, { hint });
 }
 
 /** Compresses and checks a copy in another process, so that nobody waits for it. */

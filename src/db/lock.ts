@@ -11,7 +11,7 @@ export interface LockHolder {
   readonly pid: number;
   /** The socket it listens on; an engine of an older version does not tell. */
   readonly socket?: string;
-  /** Whether it serves nobody else. */
+  /** True if it serves no other process. */
   readonly isAlone: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function takeLock(path: string, options: LockOptions = {}): Promise
 }
 
 export interface FolderLockOptions {
-  /** How long to wait for a holder that is about to leave. */
+  /** The time to wait for a holder that is about to leave. */
   readonly waitMs?: number;
   readonly tryLock?: TryLock;
 }

@@ -3,9 +3,9 @@ import { readChecked, writeChecked } from "../platform/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { fs } from "../platform/start.ts";
 import type { Database } from "./database.ts";
-import type { Durability } from "./pglite_worker.ts";
+import type { Durability } from "./pglite/worker.ts";
 
-/** How far a database had come at a time: every transaction below `position` was on the disk. */
+/** The position of a database at a time: every transaction below `position` was on the disk. */
 interface Mark {
   readonly position: number;
   readonly at: number;

@@ -1,6 +1,6 @@
 import { AgentCardsError, messageOf } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queryable } from "./database.ts";
 
 interface Migration {
   readonly version: number;
@@ -38,9 +38,7 @@ export async function migrate(
   migrations: readonly Migration[],
   before?: (version: number) => Promise<void> | undefined,
 ): Promise<void> {
-  await db.exec("create table if not exists config_metadata (key text primary key, value jsonb not null)");
-  const rows = await db.query<{ value: number }>("select value from config_metadata where key = 'schema_version'");
-  const current = rows[0]?.value ?? 0;
+  const current = await versionOf(db);
   if (current > migrations.length) {
     throw new AgentCardsError(
       "DB_TOO_NEW",
@@ -54,6 +52,8 @@ export async function migrate(
   for (const migration of migrations.slice(current)) {
     try {
       await db.transaction(async (tx) => {
+        await tx.exec(LOCK, { isLong: true });
+        if (await knownVersion(tx) >= migration.version) return;
         await tx.exec(migration.sql, { isLong: true });
         await tx.query(
           "insert into config_metadata values ('schema_version', $1) on conflict (key) do update set value = $1",
@@ -66,4 +66,22 @@ export async function migrate(
       });
     }
   }
+}
+
+/** Engines that share a database migrate it one after the other. The number is ours; the lock ends with the transaction. */
+const LOCK = "select pg_advisory_xact_lock(7133701809754865664)";
+
+async function versionOf(db: Database): Promise<number> {
+  const [row] = await db.query<{ known: boolean }>("select to_regclass('config_metadata') is not null as known");
+  if (row!.known) return await knownVersion(db);
+  await db.transaction(async (tx) => {
+    await tx.exec(LOCK);
+    await tx.exec("create table if not exists config_metadata (key text primary key, value jsonb not null)");
+  });
+  return await knownVersion(db);
+}
+
+async function knownVersion(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ value: number }>("select value from config_metadata where key = 'schema_version'");
+  return row?.value ?? 0;
 }

@@ -1,5 +1,5 @@
 // The door of this room: other rooms import this file only.
-export { keptBackups, packBackup, requireBackup } from "./backup.ts";
+export { type BackupBefore, backupsBefore, keptBackups, packBackup, requireBackup } from "./backup.ts";
 export type { Database } from "./database.ts";
 export type { HomeDatabase } from "./home_database.ts";
 export {
@@ -15,3 +15,4 @@ export {
 export { takePlace } from "./marker.ts";
 export { restoreDatabase } from "./restore.ts";
 export type { DatabaseState } from "./supervisor.ts";
+export { writtenSince } from "./written_since.ts";

@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { nameOfReplaced, unpackBackup } from "./backup.ts";
 import type { Database } from "./database.ts";
-import { openDatabase } from "./pglite.ts";
+import { openDatabase } from "./pglite/open.ts";
 
 export interface RestoreOptions {
   readonly file: string;

@@ -1,7 +1,8 @@
-import { AgentCardsError, describe, messageOf, toAgentCardsError, within } from "../model/mod.ts";
+import { type AgentCardsError, describe, messageOf, toAgentCardsError, within } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-import type { Database } from "./database.ts";
+import { noDatabase } from "./database.ts";
+import type { FolderDatabase } from "./pglite/open.ts";
 
 export type DatabaseState =
   | { readonly kind: "closed" | "open" }
@@ -12,10 +13,10 @@ export type DatabaseState =
 /** One database that is opened when it is first needed and opened anew after it broke down. */
 export interface SupervisedDatabase {
   /** The same object for as long as the engine lives; its statements go to whichever Worker is alive. */
-  readonly database: Database;
+  readonly database: FolderDatabase;
   /** The database once it is open; undefined when it cannot be used now. */
-  ready(): Promise<Database | undefined>;
-  /** How it is just now, without waiting. */
+  ready(): Promise<FolderDatabase | undefined>;
+  /** Its present state, without waiting. */
   state(): DatabaseState;
   /** Tries at once to open a database that could not be used. */
   retry(): Promise<DatabaseState>;
@@ -25,11 +26,11 @@ export interface SupervisedDatabase {
 
 export interface SupervisorOptions {
   /** Opens the database; `onDeath` hears of an end that nobody asked for. */
-  open(onDeath: (reason: Error) => void): Promise<Database>;
+  open(onDeath: (reason: Error) => void): Promise<FolderDatabase>;
   /** Told after a database that had been open was opened anew. */
   onReopened?(): void;
   /** Told after rows were written that somebody relies on. */
-  onWritten?(db: Database): void;
+  onWritten?(db: FolderDatabase): void;
   readonly retryAfterMs?: readonly number[];
 }
 
@@ -40,8 +41,8 @@ const RETRY_AFTER_MS = [2_000, 5_000, 10_000, 20_000, 30_000];
 export function superviseDatabase(options: SupervisorOptions): SupervisedDatabase {
   const { open, onReopened, onWritten, retryAfterMs = RETRY_AFTER_MS } = options;
   let state: DatabaseState = { kind: "closed" };
-  let current: Database | undefined;
-  let opening: Promise<Database | undefined> | undefined;
+  let current: FolderDatabase | undefined;
+  let opening: Promise<FolderDatabase | undefined> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
   let wasOpen = false;
@@ -49,7 +50,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   /** The reason why the database cannot be used until it is open again. */
   let broken: AgentCardsError | undefined;
 
-  async function ready(): Promise<Database | undefined> {
+  async function ready(): Promise<FolderDatabase | undefined> {
     if (current) return database;
     if (isClosed || state.kind === "unusable") return undefined;
     // One that broke down may take long to come back: whoever has waited for it once does not wait again.
@@ -59,11 +60,11 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   }
 
   /** Not started before it is known as under way: an opening may fail at once. */
-  function openOnce(): Promise<Database | undefined> {
+  function openOnce(): Promise<FolderDatabase | undefined> {
     return opening ??= Promise.resolve().then(openNow);
   }
 
-  async function openNow(): Promise<Database | undefined> {
+  async function openNow(): Promise<FolderDatabase | undefined> {
     clearTimeout(timer);
     state = { kind: "opening", since: performance.now(), ...broken && { problem: broken } };
     try {
@@ -117,14 +118,13 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     await openOnce();
   }
 
-  async function use(): Promise<Database> {
+  async function use(): Promise<FolderDatabase> {
     await ready();
     if (current) return current;
-    if (broken && !isClosed) throw broken;
-    throw new AgentCardsError("DB_UNUSABLE", "The database is closed");
+    throw noDatabase(isClosed ? undefined : broken);
   }
 
-  async function written<T>(isLazy: boolean | undefined, work: (db: Database) => Promise<T>): Promise<T> {
+  async function written<T>(isLazy: boolean | undefined, work: (db: FolderDatabase) => Promise<T>): Promise<T> {
     const db = await use();
     const result = await work(db);
     if (!isLazy) onWritten?.(db);
@@ -132,7 +132,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   }
 
   const isRead = (sql: string) => /^\s*(?:select|show)\b/i.test(sql);
-  const database: Database = {
+  const database: FolderDatabase = {
     query: (sql, parameters, given) => written(given?.isLazy || isRead(sql), (db) => db.query(sql, parameters, given)),
     exec: (sql, given) => written(given?.isLazy, (db) => db.exec(sql, given)),
     transaction: (work, given) => written(given?.isLazy, (db) => db.transaction(work, given)),

@@ -1,4 +1,4 @@
-/** How much of a belief about a share is left when it is to be too low four times out of five. */
+/** The quantile of the posterior that counts as the lower bound of a share. */
 const CAUTION = 0.2;
 /** More than this tells nothing that could still change a decision. */
 const ENOUGH = 200;

@@ -1,19 +1,19 @@
-/** What may be wasted: a share of the time of all calls, over the last of them. */
+/** The budget of wasted calls: a share of the time of the newest calls. */
 export interface Budget {
   /** A call that somebody asked for took this long. */
   note(ms: number): void;
-  /** Whether a call of about this length may be risked: what is under way counts as wasted until it was of use. */
+  /** True if a call of about this length may be made: a call under way counts as wasted until it was used. */
   allows(ms: number): boolean;
   /** A call is made that nobody has asked for yet; what comes of it is said once. */
   risk(ms: number): (end: { readonly used: boolean; readonly ms: number }) => void;
-  /** What the last calls came to, for the next engine to go on with. */
+  /** The sums of the newest calls, for the next engine. */
   sum(): { readonly total: number; readonly wasted: number };
   restore(sum: { readonly total: number; readonly wasted: number }): void;
 }
 
 export interface BudgetOptions {
   readonly share: number;
-  /** How many calls back the budget looks. */
+  /** The number of calls that the budget considers. */
   readonly calls: number;
 }
 

@@ -8,14 +8,14 @@ export interface Dependency {
   readonly failed: number;
 }
 
-/** What is known of which tool leads to which. */
+/** The known dependencies between tools. */
 export interface Dependencies {
   note(edge: Pick<Dependency, "source" | "target" | "path">, ok: boolean): Dependency;
   restore(edge: Dependency): void;
   all(): Dependency[];
 }
 
-/** How much an edge may be relied on: seen and gone well, against seen at all, and against chance. */
+/** The confidence of an edge: successes against all observations, and against chance. */
 export function reliability({ seen, failed }: Pick<Dependency, "seen" | "failed">): number {
   return (seen - failed + 0.5) / (seen + 2);
 }

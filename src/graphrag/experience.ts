@@ -3,7 +3,7 @@ import { createDependencies, type Dependencies } from "./dependency.ts";
 import { createForesight, type Foresight } from "./foresight.ts";
 import { createHabits, type Habits, type Trail } from "./habits.ts";
 import { flowsOf, recipeOf, type Remembered } from "./recipe.ts";
-import type { LearningStore } from "./store.ts";
+import type { LearningStore } from "./learning_store.ts";
 
 /** Everything that was learned in one scope, kept as it is learned. */
 export interface Experience {

@@ -17,11 +17,11 @@ export interface Neighbour {
   readonly reason: string;
   readonly seen: number;
   readonly failed: number;
-  /** How much it may be relied on, from 0 to 1. */
+  /** Its confidence, from 0 to 1. */
   readonly trust: number;
 }
 
-/** What leads to what, as a graph to ask. */
+/** The dependencies as a graph that can be queried. */
 export interface KnowledgeGraph {
   readonly tools: number;
   readonly edges: number;

@@ -18,19 +18,19 @@ export interface Trail {
 /** A tool that may come next. */
 export interface Prediction {
   readonly tool: string;
-  /** How likely it is, as far as habits tell. */
+  /** Its probability by habits alone. */
   readonly confidence: number;
   /** The share that one may count on: what came next in the same place, by the lower bound of what was seen. */
   readonly bound: number;
 }
 
-/** How often something came next in one place. */
+/** The count of one successor in one place. */
 export interface Tally {
   total: number;
   readonly next: Map<string, number>;
 }
 
-/** What has been seen to follow what. */
+/** Counts of which call followed which. */
 export interface Habits {
   /** Notes what came next; gives what of it is worth keeping for longer: places, and what came next there once more. */
   learn(trail: Trail, next: Step): (readonly [place: string, next: string])[];
@@ -38,13 +38,13 @@ export interface Habits {
   /** Notes that something came next in a place of its own kind: what that is called, and how often it did by now. */
   note(place: readonly string[], next: string): { readonly place: string; readonly count: number };
   restore(place: string, next: string, count: number): void;
-  /** What came next in a place of its own kind, the most frequent first. */
+  /** The successors in a place of its own kind, the most frequent first. */
   seen(place: readonly string[]): { readonly total: number; readonly next: readonly (readonly [string, number])[] };
 }
 
-/** How much each sign counts, as powers of what it says. */
+/** The weight of each sign, as an exponent. */
 const WEIGHTS = { one: 0.3, two: 0.6, three: 0.5, call: 0.8, calls: 0.6, named: 3, words: 0.7 } as const;
-/** How much of a place's own word counts against what is known of wider ones. */
+/** The weight of a place's own counts against those of wider places. */
 const NOVELTY = 0.75;
 const FLOOR = 0.01;
 /** A word says something about tools only after it was used a few times. */
@@ -62,6 +62,8 @@ const ANYWHERE = "any";
 const MOST = { mostKnown: 10_000, mostNew: 2_000 };
 /** So many different things are remembered to have come next in one place. */
 const MOST_NEXT = 64;
+/** Longer runs of one tool are not told apart. */
+const LONGEST_RUN = 9;
 
 export function createHabits(): Habits {
   const make = (): Tally => ({ total: 0, next: new Map() });
@@ -79,8 +81,7 @@ export function createHabits(): Habits {
     tally.next.set(next, (tally.next.get(next) ?? 0) + count);
     // Of what came once, the oldest goes: a value that is another each time says nothing.
     if (place !== ANYWHERE && tally.next.size > MOST_NEXT) {
-      const rarest = Math.min(...tally.next.values());
-      tally.next.delete([...tally.next].find(([, times]) => times === rarest)![0]);
+      tally.next.delete(rarestOf(tally.next));
     }
   }
 
@@ -102,7 +103,7 @@ export function createHabits(): Habits {
     return (tool) => own * (tally.next.get(tool) ?? 0) / tally.total + (1 - own) * wider(tool);
   }
 
-  /** What is worth thinking of: what came next in one of these places, and what is used most. */
+  /** The candidates: successors in these places, and the tools that are used most. */
   function candidatesFor(places: readonly string[]): Set<string> {
     const usual = [...tallies.get(ANYWHERE)!.next].sort(([, a], [, b]) => b - a).slice(0, USUAL).map(([tool]) => tool);
     return new Set([...usual, ...places.flatMap((place) => [...tallies.get(place)?.next.keys() ?? []])]);
@@ -184,11 +185,23 @@ function wordPlaces({ request }: Trail): string[] {
   return [...request].map((word) => ["word", word].join(SEPARATOR));
 }
 
-/** How often the last tool was called in a row: what is done once for each of a list ends sometime. */
+/** The number of calls of the last tool in a row: work that is done once per item of a list ends. */
 function runOf({ steps }: Pick<Trail, "steps">): string {
   const last = steps.at(-1)?.tool ?? "";
-  const length = steps.length - 1 - steps.findLastIndex(({ tool }) => tool !== last);
-  return ["run", last, String(Math.min(length, 9))].join(SEPARATOR);
+  let length = 0;
+  while (length < LONGEST_RUN && length < steps.length && steps.at(-1 - length)!.tool === last) length++;
+  return ["run", last, String(length)].join(SEPARATOR);
+}
+
+/** The oldest of those that came least often. */
+function rarestOf(next: ReadonlyMap<string, number>): string {
+  let [rarest, least] = ["", Infinity];
+  for (const [what, times] of next) {
+    if (times < least) [rarest, least] = [what, times];
+    // Nothing came less often than once.
+    if (least === 1) break;
+  }
+  return rarest;
 }
 
 function boundOf(tool: string, places: readonly string[], tallies: Pick<Places<Tally>, "get">): number {
@@ -202,7 +215,7 @@ function shareSaid(words: ReadonlySet<string>, request: ReadonlySet<string>): nu
   return words.size === 0 ? 0 : words.intersection(request).size / words.size;
 }
 
-/** How much more often than usual the words of a request were followed by a tool. */
+/** The factor by which a request's words raise the probability of a tool. */
 function wordsSaid(request: ReadonlySet<string>, tallies: Pick<Places<Tally>, "get">): (tool: string) => number {
   const any = tallies.get(ANYWHERE)!;
   const known = [...request].flatMap((word) => {

@@ -2,8 +2,8 @@
 export { lowerBound } from "./bound.ts";
 export { type Dependency, reliability } from "./dependency.ts";
 export { type Experience, openExperience } from "./experience.ts";
-export { callName } from "./foresight.ts";
+export { nameOf } from "./foresight.ts";
 export type { Neighbour } from "./graph.ts";
 export { isPlainKey, leavesOf, pathText, type Remembered } from "./recipe.ts";
-export { createLearningStore } from "./store.ts";
+export { createLearningStore } from "./learning_store.ts";
 export { type Mode, modeFor, type Outcome, speculateAt, withOutcome } from "./threshold.ts";

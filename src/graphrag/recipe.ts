@@ -21,12 +21,12 @@ export interface Remembered extends Step {
   readonly leaves?: readonly Leaf[];
 }
 
-/** Where the value of an argument comes from. */
+/** The source of an argument's value. */
 export type Source =
   | { readonly kind: "constant"; readonly value: Json }
-  /** What the last call of a tool was given. */
+  /** An argument of the last call of a tool. */
   | { readonly kind: "argument"; readonly of: string; readonly name: string }
-  /** What the last call of a tool gave; of a list the first, or the one after the one that was used last. */
+  /** A value in the last result of a tool; of a list the first item, or the one after the item that was used last. */
   | {
     readonly kind: "output";
     readonly of: string;
@@ -34,13 +34,13 @@ export type Source =
     readonly pick?: "first" | "next";
   };
 
-/** How a call is made of the calls before it. */
+/** The way to build a call from earlier calls. */
 export interface Recipe {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, Source>>;
 }
 
-/** How far back values are looked for, and how much of an output: a server may send megabytes, of any shape. */
+/** The earlier calls and the part of each output that are searched for values: a server may send megabytes. */
 const BACK = 8;
 const MOST_LEAVES = 500;
 const MOST_LOOKED_AT = 2_000;
@@ -74,13 +74,13 @@ function* childrenOf(value: unknown): Generator<[PathStep, unknown]> {
   else if (isObject(value)) { for (const key in value) if (Object.hasOwn(value, key)) yield [key, value[key]]; }
 }
 
-/** What no table and no terminal has trouble with. */
+/** True for a short key without control characters or lone surrogates. */
 export function isPlainKey(key: string): boolean {
   // deno-lint-ignore no-control-regex -- they are what is looked for
   return key.length <= LONGEST_KEY && key.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(key);
 }
 
-/** How a call can be explained by those before it: by what they gave, by what they were given, else by itself. */
+/** Explains a call by the results of earlier calls, by their arguments, or else by its own literals. */
 export function recipeOf({ tool, arguments: given }: Remembered, before: readonly Remembered[]): Recipe {
   const recent = lastOfEach(before);
   const sources = Object.entries(given).map(([name, value]): [string, Source] => [
@@ -92,15 +92,33 @@ export function recipeOf({ tool, arguments: given }: Remembered, before: readonl
 }
 
 /** The arguments that a recipe makes of the calls before; undefined where something it needs is not there. */
-export function fill({ tool, arguments: sources }: Recipe, before: readonly Remembered[]): JsonObject | undefined {
-  const recent = lastOfEach(before);
+export function fill(recipe: Recipe, before: readonly Remembered[]): JsonObject | undefined {
+  return filler(before)(recipe);
+}
+
+/** Fills in several recipes after the same calls. */
+export function filler(before: readonly Remembered[]): (recipe: Recipe) => JsonObject | undefined {
+  let recent: ReadonlyMap<string, Remembered> | undefined;
+  return ({ tool, arguments: sources }) => {
+    recent ??= lastOfEach(before);
+    const made: [string, Json][] = [];
+    for (const [name, source] of Object.entries(sources)) {
+      const value = valueFrom(source, { tool, name, recent, before });
+      if (value === undefined) return undefined;
+      made.push([name, value]);
+    }
+    // Not by assignment: an argument may be called __proto__.
+    return Object.fromEntries(made);
+  };
+}
+
+/** The arguments of a recipe that takes nothing from other calls. */
+export function constantsOf({ arguments: sources }: Recipe): JsonObject | undefined {
   const made: [string, Json][] = [];
   for (const [name, source] of Object.entries(sources)) {
-    const value = valueFrom(source, { tool, name, recent, before });
-    if (value === undefined) return undefined;
-    made.push([name, value]);
+    if (source.kind !== "constant") return undefined;
+    made.push([name, source.value]);
   }
-  // Not by assignment: an argument may be called __proto__.
   return Object.fromEntries(made);
 }
 
@@ -115,7 +133,7 @@ export function flowsOf({ arguments: sources }: Recipe): {
   );
 }
 
-/** Whether a recipe carries what one server gave or was given to another: nobody has decided that yet. */
+/** True if every value of a recipe goes to the server that it came from: no user has allowed another way yet. */
 export function staysAtHome({ tool, arguments: sources }: Recipe): boolean {
   const { server } = splitToolId(tool);
   return Object.values(sources).every((source) =>
@@ -123,7 +141,7 @@ export function staysAtHome({ tool, arguments: sources }: Recipe): boolean {
   );
 }
 
-/** Whether a recipe is short enough to be kept. */
+/** True if a recipe is short enough to be stored. */
 export function isShort({ arguments: sources }: Recipe): boolean {
   return Object.values(sources).every((source) =>
     source.kind !== "constant" || canonicalJson(source.value).length <= LONGEST_VALUE

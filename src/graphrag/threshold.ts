@@ -1,10 +1,10 @@
-/** How sure a suggestion was, and whether it was what was wanted. */
+/** The confidence of a suggestion, and whether the user wanted it. */
 export interface Outcome {
   readonly confidence: number;
   readonly right: boolean;
 }
 
-/** Where suggesting begins, and where the part that only reads is run at once. */
+/** The confidence from which a plan is suggested, and from which its reading part is run at once. */
 export const SUGGEST_AT = 0.7;
 const START = 0.92;
 const LOWEST = 0.85;

@@ -1,7 +1,7 @@
-/** Things by the name of their place, as many as are worth remembering. */
+/** A two-queue LRU cache: entries that were used once never evict entries that were used repeatedly. */
 export interface Places<T> {
   get(name: string): T | undefined;
-  /** What is in a place, made where it is new. The place counts as the one that was visited last. */
+  /** The value of a key, made if it is new. The key counts as the one that was used last. */
   visit(name: string): T;
   /** The same for a place that was known before. */
   restore(name: string): T;
@@ -9,9 +9,9 @@ export interface Places<T> {
 
 export interface PlacesOptions<T> {
   readonly make: () => T;
-  /** How many are remembered of those that were visited more than once. */
+  /** The most keys that were used more than once. */
   readonly mostKnown: number;
-  /** How many of those that were visited once: most of them never are again. */
+  /** The most keys that were used once: most of them are never used again. */
   readonly mostNew: number;
 }
 

@@ -5,10 +5,10 @@ export type WeightedTerms = readonly (readonly [term: string, weight: number])[]
 export interface LexicalIndex {
   /** One score per document. */
   score(query: readonly string[]): Float32Array;
-  /** Whether a document has a term, and how many have it. */
+  /** Tells whether a document has a term, and how many documents have it. */
   has(document: number, term: string): boolean;
   count(term: string): number;
-  /** How much a term tells: rare ones much, common ones little, unknown ones the most. */
+  /** The inverse document frequency of a term; an unknown term has the highest. */
   weight(term: string): number;
 }
 

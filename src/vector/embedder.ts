@@ -1,3 +1,4 @@
+import { installation } from "../platform/start.ts";
 import { AgentCardsError } from "../model/mod.ts";
 import type { EmbedReply, EmbedRequest, LoadRequest } from "./embed_worker.ts";
 import type { Encoded } from "./encoder.ts";
@@ -33,6 +34,7 @@ const THREADS = Math.max(1, Math.min(4, Math.floor(navigator.hardwareConcurrency
 /** Loads a model in a Worker of its own. */
 export async function startEmbedder(options: EmbedderOptions): Promise<Embedder> {
   const { onProgress, signal, onDeath, ...request } = options;
+  await installation.unchanged();
   const worker = new Worker(new URL("./embed_worker.ts", import.meta.url), { type: "module", name: "embedder" });
   const loading = Promise.withResolvers<Pick<Embedder, "dimension" | "fingerprint">>();
   const queues = { query: [] as Job[], index: [] as Job[] };

@@ -3,7 +3,7 @@ import { log } from "../telemetry/mod.ts";
 import { type Embedder, startEmbedder } from "./embedder.ts";
 import type { Query } from "./query.ts";
 import type { DownloadProgress, EmbeddingsConfig, SearchStatus } from "./search_port.ts";
-import type { VectorStore } from "./store.ts";
+import type { VectorStore } from "./vector_store.ts";
 import type { Blend, ToolText } from "./tool_text.ts";
 
 /** A model, and every text it has embedded. */
@@ -15,7 +15,7 @@ export interface Shelf extends EmbeddingsConfig {
   readonly dimension: number | undefined;
   readonly download: DownloadProgress | null;
   load(): Promise<Embedder>;
-  /** Whether a text has a vector, or cannot have one. */
+  /** True if a text has a vector or cannot have one. */
   has(text: ToolText): boolean;
   /** Embeds texts and keeps their vectors. */
   add(texts: readonly ToolText[]): Promise<void>;
@@ -67,7 +67,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
     queries.clear();
     if (closing.signal.aborted) return;
     failure = { why: messageOf(error), until: performance.now() + pauseAfter(++failures) };
-    log("warning", "model not usable", { model, reason: failure.why });
+    log("warning", "model_not_usable", { model, reason: failure.why });
   }
 
   async function start(): Promise<Embedder> {
@@ -88,7 +88,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
         await store.forget(model);
       }
       await store.setFacts(model, { dimension, fingerprint });
-      log("info", "model loaded", { model, dimension });
+      log("info", "model_loaded", { model, dimension });
       [failure, failures] = [undefined, 0];
       return ready = embedder;
     } catch (error) {
@@ -140,7 +140,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
       for (const { hash, parts } of texts) {
         const vector = await embedBlend(embedder, parts).catch((error) => {
           if (ready !== embedder) throw error;
-          log("warning", "text not embedded", { model, reason: messageOf(error) });
+          log("warning", "text_not_embedded", { model, reason: messageOf(error) });
         });
         // A text that breaks the model must not keep all others from it.
         if (vector?.every(Number.isFinite)) rows.push({ hash, vector });

@@ -4,7 +4,7 @@ import { terms } from "../model/mod.ts";
 export interface Query {
   /** As it was said, without what is no word. */
   readonly text: string;
-  /** What it asks for, sentence by sentence, without the courtesies around it. */
+  /** The request, sentence by sentence, without polite phrases. */
   readonly steps: readonly string[];
   readonly terms: readonly string[];
 }
@@ -24,7 +24,7 @@ function rest(steps: readonly string[]): string[] {
   return steps.length >= MAX_STEPS ? [steps.slice(MAX_STEPS - 1).join(" ")] : [];
 }
 
-/** How people begin; none of it tells what they want. */
+/** Phrases that a request begins with and that say nothing about it. */
 const COURTESY = [
   /\b(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening))\b(?: there)?[,!.]*\s*/gi,
   /\b(?:can|could|would|will|may|might) (?:you|i|we)(?: please| kindly| possibly| also)?\s*/gi,

@@ -2,12 +2,12 @@ import type { LexicalIndex } from "./bm25.ts";
 import type { Names } from "./named.ts";
 import type { Query } from "./query.ts";
 import type { Similarity } from "./semantic.ts";
-import type { Scores } from "./store.ts";
+import type { Scores } from "./vector_store.ts";
 
-/** How each tool fits a query by the words they share. */
+/** The lexical score of each tool for a query. */
 export interface ByWords {
   readonly scores: Float32Array;
-  /** How many different words the query has. */
+  /** The number of different words in the query. */
   readonly terms: number;
   /** From 0 to 1: how much of what the query says a tool says too. */
   coverageOf(tool: number): number;
@@ -23,10 +23,10 @@ export function scoreWords(index: LexicalIndex, { terms }: Query): ByWords {
   };
 }
 
-/** How much words count against meaning: little where the best tool shares few of them, more where it shares most. */
+/** The weight of words against meaning: low where the best tool shares few words with the query. */
 const WORDS_AT_LEAST = 0.2;
 const WORDS_AT_MOST = 0.4;
-/** How much the nearest step of a request counts against the whole of it. */
+/** The weight of the nearest step of a request against the whole request. */
 const STEP_SHARE = 0.5;
 
 /** Joins both orders into one: every score is measured by how far it stands out among all tools. */
@@ -40,7 +40,7 @@ export function fuse(words: ByWords, meaning: Similarity): Float32Array {
   return byWords.map((score, i) => share * score + (1 - share) * (Number.isNaN(byMeaning[i]) ? score : byMeaning[i]!));
 }
 
-/** How near each text is to a request: to all of it, and to the step it fits best. */
+/** The similarity of each text to a request: to all of it, and to the step that fits best. */
 function nearness({ whole, step }: Scores): Float32Array {
   return step ? whole.map((score, i) => score + STEP_SHARE * (step[i]! - score)) : whole;
 }
@@ -74,7 +74,7 @@ export interface Ranked {
 
 export interface RankResult {
   readonly best: readonly Ranked[];
-  /** Whether the best of them can be what was asked for. */
+  /** True if the best tool may be the requested one. */
   readonly fits: boolean;
 }
 

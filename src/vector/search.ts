@@ -1,14 +1,13 @@
-import type { Database } from "../db/mod.ts";
 import { terms, type Tool } from "../model/mod.ts";
 import { buildLexicalIndex, type LexicalIndex } from "./bm25.ts";
 import { createNameFinder, type Names } from "./named.ts";
 import { readQuery } from "./query.ts";
 import { bestOf, rank, scoreWords } from "./rank.ts";
 import type { ToolSearch } from "./search_port.ts";
-import { createSemantic } from "./semantic.ts";
+import { createSemantic, type SemanticOptions } from "./semantic.ts";
 import { lexicalTerms, type ToolText, toolText } from "./tool_text.ts";
 
-/** What is kept ready for one set of tools. */
+/** The prepared index of one set of tools. */
 interface Prepared {
   readonly tools: readonly Tool[];
   readonly texts: readonly ToolText[];
@@ -23,10 +22,8 @@ const BEST_BY_WORDS = 300;
 /** A word in this many tools at most is nobody's everyday word. */
 const RARE = 2;
 
-export function createToolSearch(
-  { database, models }: { database: Promise<Database | undefined>; models: string },
-): ToolSearch {
-  const semantic = createSemantic({ database, models });
+export function createToolSearch(options: SemanticOptions): ToolSearch {
+  const semantic = createSemantic(options);
   const kept: Prepared[] = [];
 
   function prepared(tools: readonly Tool[]): Prepared {

@@ -25,7 +25,7 @@ export interface Ranking {
   readonly hits: readonly Hit[];
   /** When nothing fits well: what came nearest, the best first. */
   readonly weak: readonly Hit[];
-  /** What the asker should know of how it was searched. */
+  /** A note about how the search was made. */
   readonly note?: string;
 }
 
@@ -40,7 +40,7 @@ export interface SearchStatus {
   readonly dimension: number | null;
   readonly state: "resting" | "loading" | "ready" | "failed";
   readonly problem: string | null;
-  /** How many of the given tools can be found by meaning. */
+  /** The number of the given tools that have a vector. */
   readonly indexed: number;
   /** The model that will take over when its index is complete. */
   readonly next: NextModel | null;
@@ -54,7 +54,7 @@ export interface NextModel {
   readonly problem: string | null;
 }
 
-/** How far a download is. */
+/** The progress of a download. */
 export interface DownloadProgress {
   readonly file: string;
   readonly bytes: number;

@@ -1,18 +1,23 @@
 import type { Database } from "../db/mod.ts";
-import { AgentCardsError, messageOf, within } from "../model/mod.ts";
+import { createPruner, DAY_MS } from "../db/start.ts";
+import { messageOf, within } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
 import type { Query } from "./query.ts";
 import type { EmbeddingsConfig, SearchStatus } from "./search_port.ts";
 import { openShelf, pauseAfter, type Shelf } from "./model_index.ts";
-import { createVectorStore, type Scores, type VectorStore } from "./store.ts";
+import { createVectorStore, type Scores } from "./vector_store.ts";
 import type { ToolText } from "./tool_text.ts";
 import { readWorld } from "./background_corpus.ts";
 
 export interface SemanticOptions {
-  readonly database: Promise<Database | undefined>;
+  readonly database: Database;
   /** The folder for models. */
   readonly models: string;
+  /** True while calls go on: texts that nobody waits for are not embedded then. */
+  readonly isBusy?: () => boolean;
+  /** How long after the start the world is embedded, and after a look that found calls going on. */
+  readonly worldAfterMs?: readonly [first: number, again: number];
 }
 
 export type Similarity =
@@ -21,7 +26,7 @@ export type Similarity =
     readonly tools: Scores;
     /** The same for what tools of the world do. */
     readonly world: Scores;
-    /** How many tools have no vector yet. */
+    /** The number of tools without a vector. */
     readonly missing: number;
   }
   | { readonly kind: "unavailable"; readonly why: string };
@@ -46,9 +51,8 @@ const BATCH = 16;
 const PATIENCE_MS = 4_000;
 /** A search waits so long for the database, then goes by words. */
 const DATABASE_PATIENCE_MS = 1_000;
-const PRUNE_EVERY_MS = 86_400_000;
-/** The world is needed with the first search; who never searches need not pay for it. */
-const WORLD_AFTER_MS = 8_000;
+/** The world is needed with the first search. Before that it is embedded in quiet times: it takes two seconds of a core. */
+const WORLD_AFTER_MS = [8_000, 5_000] as const;
 /** No row has this id. */
 const NOT_THERE = -1;
 
@@ -56,11 +60,13 @@ const NOT_THERE = -1;
  * One loop does all the work and is the only one to change which shelf serves and which comes next; everybody else
  * says what is wanted and wakes it.
  */
-export function createSemantic({ database, models }: SemanticOptions): Semantic {
+export function createSemantic(options: SemanticOptions): Semantic {
+  const { database, models, isBusy = () => false, worldAfterMs: [worldFirst, worldAgain] = WORLD_AFTER_MS } = options;
   const wanted = new Map<string, readonly ToolText[]>();
   const watchers = new Set<() => void>();
   let config: EmbeddingsConfig | undefined;
-  let store: VectorStore | undefined;
+  const store = createVectorStore(database);
+  let isReady = false;
   let world: readonly ToolText[] = [];
   let serving: Shelf | undefined;
   let next: Shelf | undefined;
@@ -69,11 +75,12 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
   let isAwaited = false;
   let isWarm = false;
   let isWorldDue = false;
+  let isWorldOffered = false;
   let worldTimer: ReturnType<typeof setTimeout> | undefined;
   let lastError: unknown;
   let failures = 0;
   let retry: ReturnType<typeof setTimeout> | undefined;
-  let prunedAt = -Infinity;
+  const pruner = createPruner({ everyMs: DAY_MS, prune: () => serving!.prune([...allWanted(), ...world]) });
   let isClosed = false;
   opened.promise.catch(() => {});
 
@@ -93,6 +100,23 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     wake();
   }
 
+  function offerWorldIn(ms: number): void {
+    clearTimeout(worldTimer);
+    worldTimer = setTimeout(() => {
+      isWorldOffered = true;
+      wake();
+    }, ms);
+    unrefTimer(worldTimer);
+  }
+
+  /** The texts of the world that are to be embedded now; the rest waits for a quiet time. */
+  function worldFor(shelf: Shelf): readonly ToolText[] {
+    const rest = isWorldDue || isWorldOffered ? world.filter((text) => !shelf.has(text)) : [];
+    if (rest.length === 0 || isWorldDue || !isBusy()) return rest;
+    offerWorldIn(worldAgain);
+    return [];
+  }
+
   async function loop(): Promise<void> {
     clearTimeout(retry);
     while (isAwaited && !isClosed) {
@@ -104,11 +128,11 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
         // What serves is kept up to date first: a large model may take its time, or never come.
         await fill(serving!);
         if (next) await fill(next).then(promote);
-        await prune();
+        if (!isClosed) await pruner.written(0);
       } catch (error) {
         lastError = error;
         if (isClosed) break;
-        log("debug", "indexing stopped", { reason: messageOf(error) });
+        log("debug", "indexing_stopped", { reason: messageOf(error) });
         if (!serving) {
           opened.reject(error);
           opened = Promise.withResolvers();
@@ -125,17 +149,15 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
 
   /** Opens the shelves that the configuration asks for; the model that served last serves until another has caught up. */
   async function chooseShelves(): Promise<void> {
-    if (!store) {
-      const db = await database;
-      if (!db) throw new AgentCardsError("DB_UNUSABLE", "the database is not usable");
+    const served = await store.servingModel();
+    if (!isReady) {
+      isReady = true;
       world = await readWorld();
-      store = createVectorStore(db);
-      worldTimer = setTimeout(wantWorld, WORLD_AFTER_MS);
-      unrefTimer(worldTimer);
+      offerWorldIn(worldFirst);
     }
     const wish = config!;
-    const open = (model: string) => openShelf({ ...wish, model, store: store!, models });
-    serving ??= await open(await store.servingModel() ?? wish.model);
+    const open = (model: string) => openShelf({ ...wish, model, store, models });
+    serving ??= await open(served ?? wish.model);
     // With nothing on it there is nothing to serve on with, and a hub that failed is not asked again.
     const isUseless = serving.ids.size === 0 && serving.model !== wish.model;
     const isElsewhere = serving.model === wish.model && serving.hub !== wish.hub && serving.state !== "ready";
@@ -158,43 +180,36 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
       if (isWarm && shelf === serving) await shelf.load();
       while (!isUnwanted()) {
         const tools = missingOn(shelf);
-        const rest = isWorldDue ? world.filter((text) => !shelf.has(text)) : [];
-        const batch = (tools.length ? tools : rest).slice(0, BATCH);
+        const batch = (tools.length ? tools : worldFor(shelf)).slice(0, BATCH);
         if (batch.length === 0) break;
         await shelf.add(batch);
         added += batch.length;
         watchers.forEach((watcher) => watcher());
       }
-      if (shelf === serving && shelf.state === "ready") await store!.setServingModel(shelf.model);
+      if (shelf === serving && shelf.state === "ready") await store.setServingModel(shelf.model);
     } catch (error) {
       // The next model can do without the one that serves, if that one is what fails.
       if (shelf !== serving || !next || isClosed) throw error;
       lastError = error;
     }
-    if (added && !isClosed) await store!.takeStock(shelf.model, shelf.dimension!);
+    if (added && !isClosed) await store.takeStock(shelf.model, shelf.dimension!);
   }
 
   /** The next model has caught up: it serves from now on. */
   async function promote(): Promise<void> {
     const shelf = next!;
     if (isClosed || shelf.model !== config!.model || missingOn(shelf).length > 0) return;
-    await store!.setServingModel(shelf.model);
+    await store.setServingModel(shelf.model);
     serving!.close();
     [serving, next, lastError] = [shelf, undefined, undefined];
-    await store!.forgetOtherModels(shelf.model);
-    log("info", "search model changed", { model: shelf.model });
-  }
-
-  async function prune(): Promise<void> {
-    if (isClosed || performance.now() - prunedAt < PRUNE_EVERY_MS) return;
-    prunedAt = performance.now();
-    await serving!.prune([...allWanted(), ...world]);
+    await store.forgetOtherModels(shelf.model);
+    log("info", "search_model_changed", { model: shelf.model });
   }
 
   async function compare(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity> {
     if (!serving) {
       wake();
-      if (!store) await within(Promise.resolve(database), DATABASE_PATIENCE_MS, "the database is still being opened");
+      if (!isReady) await within(store.servingModel(), DATABASE_PATIENCE_MS, "the database is still being opened");
       await opened.promise;
     }
     wantWorld();
@@ -202,7 +217,7 @@ export function createSemantic({ database, models }: SemanticOptions): Semantic 
     const { dimension } = await shelf.load();
     const { whole, steps } = await shelf.encode(query);
     const ids = [...texts, ...world].map(({ hash }) => shelf.ids.get(hash) ?? NOT_THERE);
-    const scores = await store!.score({
+    const scores = await store.score({
       model: shelf.model,
       dimension,
       ids,

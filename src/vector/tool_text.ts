@@ -5,7 +5,7 @@ import type { WeightedTerms } from "./bm25.ts";
 /** Texts that become one vector together, each with its weight. */
 export type Blend = readonly { readonly text: string; readonly weight: number }[];
 
-/** What a tool's vector is made of. */
+/** The text that a tool's vector is made of. */
 export interface ToolText {
   /** Over everything that decides the vector: equal hash, equal vector. */
   readonly hash: string;

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { copyDatabase, keptBackups, nameOfReplaced, packBackup, pruneBackups } from "../../src/db/backup.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { finishRestore, restoreDatabase } from "../../src/db/restore.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 async function withBackup(work: (dir: string) => Promise<void>): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "ac-backup-" });
   try {
     for (const name of ["results", "backups"]) await Deno.mkdir(`${dir}/${name}`);
-    const db = await openDatabase(`${dir}/data`);
+    const db = await openEmptyDatabase(`${dir}/data`);
     await db.exec("create table t (n int); insert into t values (1)");
     await db.query(
       `insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until)

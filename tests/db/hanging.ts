@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console -- what it prints is what the test reads
 // A database that spins, as one does whose disk fails in a way that nobody foresaw. Ends itself, since its thread does not.
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { superviseDatabase } from "../../src/db/supervisor.ts";
 import { messageOf } from "../../src/model/errors.ts";
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { startMaintenance } from "../../src/db/maintenance.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { startMaintenance } from "../../src/db/pglite/maintenance.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 import { until } from "../fixtures/gateway.ts";
 
 const MB = 1024 ** 2;
 
 Deno.test("tables shrink after rows were deleted, and the log is bounded, in idle time", async () => {
   const dir = await Deno.makeTempDir({ prefix: "ac-maintenance-" });
-  const db = await openDatabase(`${dir}/data`, { durability: "process" });
+  const db = await openEmptyDatabase(`${dir}/data`, { durability: "process" });
   let idle = 0;
   let isBusy = true;
   const maintenance = startMaintenance({

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { cp, rename, rm } from "node:fs/promises";
 import type { Database } from "../../src/db/database.ts";
 import { checkMarker, createMarkerKeeper, requireKnownFolder, takePlace } from "../../src/db/marker.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
+import { unpackDatabase } from "../fixtures/database.ts";
 
 interface Home {
   readonly data: string;
@@ -12,6 +13,7 @@ interface Home {
 async function withHome(work: (home: Home) => Promise<void>): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "ac-marker-" });
   try {
+    await unpackDatabase(`${dir}/data`);
     await work({ data: `${dir}/data`, marker: `${dir}/database.marker` });
   } finally {
     await Deno.remove(dir, { recursive: true });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { migrate, readMigrations } from "../../src/db/migrate.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 
 Deno.test("the schema goes up step by step, each whole or not at all", async (test) => {
   const dir = await Deno.makeTempDir();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 const WRITER = fileURLToPath(new URL("./writer.ts", import.meta.url));
 
@@ -30,7 +31,7 @@ const noise = (size: number) => crypto.getRandomValues(new Uint8Array(size));
 
 Deno.test("a database that is open", async (test) => {
   await withFolder(async (dir) => {
-    const db = await openDatabase(`${dir}/data`);
+    const db = await openEmptyDatabase(`${dir}/data`);
     try {
       await db.exec("create table item (id integer generated always as identity, data jsonb, text text)");
       await test.step("gives objects back as objects, not as text", () => jsonRoundTrip(db));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { type FolderDatabase, openDatabase } from "../../src/db/pglite/open.ts";
 import { superviseDatabase } from "../../src/db/supervisor.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
+import { openEmptyDatabase, unpackDatabase } from "../fixtures/database.ts";
 import { until } from "../fixtures/gateway.ts";
 
 async function withFolder(work: (dir: string) => Promise<void>): Promise<void> {
@@ -93,8 +93,8 @@ Deno.test("a database that cannot be opened is tried again, and nobody waits for
 });
 
 Deno.test("nobody waits for long while a database that broke down is opened anew", async () => {
-  const reopening = Promise.withResolvers<Database>();
-  const opened = { query: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as Database;
+  const reopening = Promise.withResolvers<FolderDatabase>();
+  const opened = { query: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as FolderDatabase;
   let die = (_reason: Error) => {};
   let openings = 0;
   const { database, ready, state, close } = superviseDatabase({
@@ -121,7 +121,7 @@ Deno.test("nobody waits for long while a database that broke down is opened anew
 Deno.test("what only a person can decide is not tried again before somebody has", async () => {
   let tries = 0;
   const { ready, retry, close } = superviseDatabase({
-    open(): Promise<Database> {
+    open(): Promise<FolderDatabase> {
       tries++;
       throw new AgentCardsError("DB_UNUSABLE", "it is another one", { data: { isFinal: true } });
     },
@@ -138,7 +138,7 @@ Deno.test("what only a person can decide is not tried again before somebody has"
 
 Deno.test("the rows that nobody waits for do not wait for the disk, all others do", async () => {
   await withFolder(async (dir) => {
-    const db = await openDatabase(`${dir}/data`);
+    const db = await openEmptyDatabase(`${dir}/data`);
     try {
       const settings = async (options?: { isLazy: boolean }) =>
         await db.query(
@@ -160,7 +160,7 @@ Deno.test("the rows that nobody waits for do not wait for the disk, all others d
 
 Deno.test("a database opens on the empty lock file that a full disk left", () =>
   withFolder(async (dir) => {
-    await (await openDatabase(`${dir}/data`)).close();
+    await unpackDatabase(`${dir}/data`);
     await Deno.writeTextFile(`${dir}/data/postmaster.pid`, "");
     const db = await openDatabase(`${dir}/data`);
     assert.deepEqual(await db.query("select 1 as one"), [{ one: 1 }]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../../src/db/pglite.ts";
-import { unpackTemplate } from "../../src/db/template.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
+import { unpackTemplate } from "../../src/db/pglite/template.ts";
 
 Deno.test("the template is of the PGlite and the pgvector in use, and opening it needs no initdb", async () => {
   const dir = await Deno.makeTempDir();
@@ -19,7 +19,7 @@ Deno.test("the template is of the PGlite and the pgvector in use, and opening it
       );
       assert.equal(row!.identifier, String(identifier), "initdb would have given it another one");
       assert.equal(row!.version!.split(".")[0], major);
-      assert.equal(row!.vector, row!.vector_in_use, "run src/db/make_template.ts");
+      assert.equal(row!.vector, row!.vector_in_use, "run src/db/pglite/make_template.ts");
       assert.deepEqual(await db.query("select '[1,2]'::vector <-> '[1,4]' as distance"), [{ distance: 2 }]);
     } finally {
       await db.close();

@@ -1,6 +1,6 @@
 // A process to be killed: takes the lock and, when it is to write, says what it finds and then every row once it is in.
 import { takeLock } from "../../src/db/lock.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 
 const [dir, mode] = Deno.args as [string, "lock" | "write"];
 const encoder = new TextEncoder();

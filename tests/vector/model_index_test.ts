@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { DEFAULTS } from "../../src/config/schema.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { readQuery } from "../../src/vector/query.ts";
 import { openShelf } from "../../src/vector/model_index.ts";
-import { createVectorStore } from "../../src/vector/store.ts";
+import { createVectorStore } from "../../src/vector/vector_store.ts";
 import { phraseText } from "../../src/vector/tool_text.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 import { sharedModels } from "../fixtures/gateway.ts";
 
 Deno.test("a shelf keeps vectors, finds them again, and encodes a repeated request once", async () => {
   const dir = await Deno.makeTempDir({ prefix: "ac-shelf-" });
-  const db = await openDatabase(`${dir}/data`);
+  const db = await openEmptyDatabase(`${dir}/data`);
   try {
     const store = createVectorStore(db);
     const options = { ...DEFAULTS.embeddings, store, models: await sharedModels() };

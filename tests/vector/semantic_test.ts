@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { DEFAULTS } from "../../src/config/schema.ts";
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { readQuery } from "../../src/vector/query.ts";
-import { createSemantic, type Semantic } from "../../src/vector/semantic.ts";
+import { createSemantic, type Semantic, type SemanticOptions } from "../../src/vector/semantic.ts";
 import { phraseText } from "../../src/vector/tool_text.ts";
+import { withEmptyDatabase } from "../fixtures/shared_database.ts";
 import { sharedModels, sleep, until } from "../fixtures/gateway.ts";
 import { MODEL, startHub, type TestHub } from "../fixtures/hub.ts";
 
@@ -15,17 +15,18 @@ interface Place {
   readonly semantic: Semantic;
   readonly hub: TestHub;
   readonly db: Database;
-  open(): Semantic;
+  open(options?: Partial<SemanticOptions>): Semantic;
 }
 
-async function withSemantic(test: (place: Place) => Promise<void>): Promise<void> {
+const withSemantic = (test: (place: Place) => Promise<void>) => withEmptyDatabase((db) => inPlace(db, test));
+
+async function inPlace(db: Database, test: (place: Place) => Promise<void>): Promise<void> {
   const dir = await Deno.makeTempDir({ prefix: "ac-semantic-" });
-  const db = await openDatabase(`${dir}/data`);
   await Deno.mkdir(`${dir}/models`);
   await Deno.symlink(`${await sharedModels()}/all-MiniLM-L6-v2`, `${dir}/models/all-MiniLM-L6-v2`);
   const made: Semantic[] = [];
-  const open = () => {
-    made.push(createSemantic({ database: Promise.resolve(db), models: `${dir}/models` }));
+  const open = (options: Partial<SemanticOptions> = {}) => {
+    made.push(createSemantic({ database: db, models: `${dir}/models`, ...options }));
     return made.at(-1)!;
   };
   try {
@@ -33,7 +34,6 @@ async function withSemantic(test: (place: Place) => Promise<void>): Promise<void
     await test({ semantic: open(), hub, db, open });
   } finally {
     for (const semantic of made) await semantic.close();
-    await db.close();
     await Deno.remove(dir, { recursive: true });
   }
 }
@@ -55,6 +55,20 @@ Deno.test("a model that is not there is told, and correcting the name is enough"
     await semantic.settled();
     assert.equal(await best(semantic, "post an envelope"), 1);
     assert.equal(semantic.status(TEXTS).problem, null);
+  }));
+
+Deno.test("what only a search needs is embedded in a quiet time", () =>
+  withSemantic(async ({ db, open }) => {
+    let looks = 0;
+    let isQuiet = false;
+    const semantic = open({ isBusy: () => (looks++, !isQuiet), worldAfterMs: [10, 10] });
+    semantic.configure(MINILM);
+    semantic.index("s", TEXTS);
+    const rows = async () => (await db.query<{ n: number }>("select count(*)::int as n from tool_embedding"))[0]!.n;
+    await until("several looks", () => looks > 3);
+    assert.equal(await rows(), TEXTS.length);
+    isQuiet = true;
+    await until("the world is embedded", async () => await rows() > TEXTS.length);
   }));
 
 Deno.test("a wish that changes again and again ends with the last one, and the old model serves meanwhile", () =>

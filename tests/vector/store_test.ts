@@ -1,18 +1,6 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
-import { createVectorStore } from "../../src/vector/store.ts";
-
-async function withDatabase(test: (db: Database) => Promise<void>): Promise<void> {
-  const dir = await Deno.makeTempDir({ prefix: "ac-store-" });
-  const db = await openDatabase(`${dir}/data`);
-  try {
-    await test(db);
-  } finally {
-    await db.close();
-    await Deno.remove(dir, { recursive: true });
-  }
-}
+import { createVectorStore } from "../../src/vector/vector_store.ts";
+import { isOnPostgres, withEmptyDatabase } from "../fixtures/shared_database.ts";
 
 /** A direction of length one, the same for the same seed. */
 function direction(seed: number, dimension = 16): Float32Array {
@@ -24,7 +12,7 @@ function direction(seed: number, dimension = 16): Float32Array {
 const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
 
 Deno.test("scores are the cosines, in the order that was asked for", () =>
-  withDatabase(async (db) => {
+  withEmptyDatabase(async (db) => {
     const store = createVectorStore(db);
     const all = Array.from({ length: 40 }, (_, i) => ({ hash: `h${i}`, vector: direction(i) }));
     const ids = await store.save("m", all);
@@ -52,8 +40,10 @@ Deno.test("scores are the cosines, in the order that was asked for", () =>
     assert.deepEqual([...(await store.score({ ...request, ids: [-1], steps: [] })).whole], [NaN]);
   }));
 
-Deno.test("in a large set the index finds the nearest, and what is asked for besides is scored too", () =>
-  withDatabase(async (db) => {
+const LARGE = "in a large set the index finds the nearest, and what is asked for besides is scored too";
+// The PostgreSQL of the tests has no pgvector.
+Deno.test(LARGE, { ignore: isOnPostgres }, () =>
+  withEmptyDatabase(async (db) => {
     const store = createVectorStore(db, 500);
     const all = Array.from({ length: 3_000 }, (_, i) => ({ hash: `h${i}`, vector: direction(i) }));
     const saved = await store.save("m", all);
@@ -83,7 +73,7 @@ Deno.test("in a large set the index finds the nearest, and what is asked for bes
   }));
 
 Deno.test("facts and the serving model are kept, and another model's vectors can be forgotten", () =>
-  withDatabase(async (db) => {
+  withEmptyDatabase(async (db) => {
     const store = createVectorStore(db);
     assert.equal(await store.servingModel(), undefined);
     for (const model of ["a", "b"]) {
@@ -98,10 +88,37 @@ Deno.test("facts and the serving model are kept, and another model's vectors can
   }));
 
 Deno.test("texts that nobody has used for a month are forgotten, those in use are not", () =>
-  withDatabase(async (db) => {
+  withEmptyDatabase(async (db) => {
     const store = createVectorStore(db);
     const ids = await store.save("m", [{ hash: "old", vector: direction(1) }, { hash: "used", vector: direction(2) }]);
     await db.exec("update tool_embedding set used_on = current_date - 40");
     assert.deepEqual(await store.prune("m", [ids.get("used")!]), ["old"]);
     assert.deepEqual([...(await store.idsOf("m")).keys()], ["used"]);
+  }));
+
+Deno.test("without pgvector the scores are the same, and rows that come later are read", () =>
+  withEmptyDatabase(async (db) => {
+    const [{ type }] = await db.query<{ type: string }>(
+      "select udt_name as type from information_schema.columns where column_name = 'embedding'",
+    ) as [{ type: string }];
+    await db.exec("alter table tool_embedding alter column embedding type real[] using embedding::real[]");
+    try {
+      const store = createVectorStore(db, 10);
+      const all = Array.from({ length: 30 }, (_, i) => ({ hash: `h${i}`, vector: direction(i) }));
+      const first = await store.save("m", all.slice(0, 20));
+      await store.takeStock("m", 16);
+      const query = direction(77);
+      const request = { model: "m", dimension: 16, rows: 20, whole: query, steps: [], also: [] };
+      const score = async (ids: readonly number[]) => [...(await store.score({ ...request, ids })).whole];
+      const near = (scores: readonly number[], from: number) =>
+        scores.forEach((value, i) => assert.ok(Math.abs(value - dot(query, all[from + i]!.vector)) < 1e-5));
+      near(await score([...first.values()]), 0);
+      const later = await store.save("m", all.slice(20));
+      near(await score([...later.values()]), 20);
+      await store.forget("m");
+      assert.deepEqual(await score([...later.values()].slice(0, 2)), [NaN, NaN]);
+    } finally {
+      await db.exec("delete from tool_embedding");
+      if (type === "vector") await db.exec("alter table tool_embedding alter column embedding type vector");
+    }
   }));

@@ -28,3 +28,12 @@ export interface RunRow extends RunHead {
   readonly created: number;
   readonly updated: number;
 }
+
+/** The runs that a list shows. */
+export interface RunFilter {
+  readonly status?: readonly RunStatus[];
+  readonly cwd?: string;
+  /** The connection whose requests started them. */
+  readonly connection?: string;
+  readonly limit?: number;
+}

@@ -9,7 +9,7 @@ export interface ModelFolder {
   readonly name: string;
   /** Which of the runtime's file names holds the weights. */
   readonly dtype: "q8" | "fp32";
-  /** How the vectors of the tokens become the vector of the text. */
+  /** The pooling: how the vectors of the tokens become the vector of the text. */
   readonly pooling: "mean" | "cls";
   /** Another one means other files, and with them other vectors. */
   readonly fingerprint: string;
@@ -53,7 +53,7 @@ export interface SealOptions extends Pick<Manifest, "recipe" | "dtype" | "poolin
   readonly root: string;
   readonly name: string;
   readonly files: readonly string[];
-  /** Where the files lie now, if they are moved to their place later. */
+  /** The present folder of the files, if they are moved later. */
   readonly at?: string;
 }
 

@@ -11,7 +11,7 @@ export interface HubOptions {
   readonly root: string;
   readonly hub: string;
   readonly onProgress: (progress: DownloadProgress) => void;
-  /** How long the hub may stay silent. */
+  /** The time after which a silent hub is given up. */
   readonly silenceMs?: number;
 }
 
@@ -22,7 +22,7 @@ const SILENCE_MS = 30_000;
 const REPORT_EVERY_MS = 200;
 const SETTINGS = ["config.json", "tokenizer.json", "tokenizer_config.json"];
 const POOLING = "1_Pooling/config.json";
-/** What is fetched, the first that the hub has: an eighth of the bits is enough for ranking, where it is offered. */
+/** The files to fetch, the first that the hub has: 8-bit weights are enough for ranking. */
 const WEIGHTS = [
   { file: "onnx/model_quantized.onnx", dtype: "q8" },
   { file: "onnx/model.onnx", dtype: "fp32" },
@@ -45,7 +45,7 @@ export async function prepareHubModel(options: HubOptions): Promise<ModelFolder>
   return await sealModelFolder({ root, name: model, recipe: RECIPE, dtype, pooling, files });
 }
 
-/** What somebody put there by hand, when it is enough: then nobody is asked. */
+/** The files that were put there by hand, if they are complete: then no hub is asked. */
 async function ownFiles({ root, model }: HubOptions): Promise<string[] | undefined> {
   const isThere = (file: string) => fs.stat(`${root}/${model}/${file}`).then(() => true, () => false);
   const weights = await Array.fromAsync(WEIGHTS, async ({ file }) => await isThere(file) ? [file] : []);

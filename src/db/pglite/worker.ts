@@ -1,9 +1,9 @@
 // Runs PGlite off the main thread: opening it there would stall every connection for half a second.
-import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from "../model/mod.ts";
-import { fs } from "../platform/start.ts";
+import { AgentCardsError, type ErrorCode, type ErrorDetails, messageOf } from "../../model/mod.ts";
+import { fs } from "../../platform/start.ts";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-import { lockFolder } from "./lock.ts";
+import { lockFolder } from "../lock.ts";
 import { DiskError, SyncedFS } from "./synced_fs.ts";
 import { unpackTemplate } from "./template.ts";
 
@@ -21,6 +21,8 @@ export type Reply = { id: number; value?: unknown; error?: Told; isFatal?: boole
 /** An error on its way to another thread. */
 export interface Told {
   readonly message: string;
+  /** PostgreSQL's code of the error. */
+  readonly sqlState?: string;
   readonly ours?: { readonly code: ErrorCode } & Pick<ErrorDetails, "hint" | "data">;
 }
 
@@ -95,7 +97,10 @@ function isFatal(error: unknown): boolean {
 
 function told(error: unknown): Told {
   const message = messageOf(error);
-  if (!(error instanceof AgentCardsError)) return { message };
+  if (!(error instanceof AgentCardsError)) {
+    const sqlState = (error as { code?: unknown } | null)?.code;
+    return typeof sqlState === "string" ? { message, sqlState } : { message };
+  }
   const { code, hint, data } = error;
   return { message, ours: { code, ...hint !== undefined && { hint }, ...data && { data } } };
 }

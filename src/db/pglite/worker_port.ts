@@ -1,5 +1,5 @@
-import { AgentCardsError } from "../model/mod.ts";
-import type { Reply, Request } from "./pglite_worker.ts";
+import { AgentCardsError } from "../../model/mod.ts";
+import type { Reply, Request, Told } from "./worker.ts";
 
 type Sendable = Request extends infer R ? R extends Request ? Omit<R, "id"> : never : never;
 
@@ -16,7 +16,7 @@ interface Waiter extends PromiseWithResolvers<unknown> {
 
 /** Starts a Worker; `onDeath` hears of an end that nobody asked for. */
 export function startWorker(onDeath: (reason: Error) => void): WorkerPort {
-  const worker = new Worker(new URL("./pglite_worker.ts", import.meta.url), { type: "module", name: "pglite" });
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "pglite" });
   const waiting = new Map<number, Waiter>();
   let last = 0;
   let dead: Error | undefined;
@@ -45,9 +45,7 @@ export function startWorker(onDeath: (reason: Error) => void): WorkerPort {
     waiting.delete(id);
     clearTimeout(waiter?.timer);
     if (error === undefined) waiter?.resolve(value);
-    else {waiter?.reject(
-        error.ours ? new AgentCardsError(error.ours.code, error.message, error.ours) : new Error(error.message),
-      );}
+    else waiter?.reject(errorOf(error));
     if (isFatal) die(`The database broke down: ${error?.message}`);
   };
   worker.onerror = (event) => {
@@ -67,4 +65,9 @@ export function startWorker(onDeath: (reason: Error) => void): WorkerPort {
     },
     terminate: () => end(new AgentCardsError("DB_UNUSABLE", "The database is closed")),
   };
+}
+
+function errorOf({ message, sqlState, ours }: Told): Error {
+  if (ours) return new AgentCardsError(ours.code, message, ours);
+  return Object.assign(new Error(message), sqlState !== undefined && { sqlState });
 }

@@ -1,5 +1,5 @@
-// Makes template.tar.br anew; run it after a change of the PGlite version: deno run -A src/db/make_template.ts
-import { Command, fs, system } from "../platform/start.ts";
+// Makes template.tar.br anew; run it after a change of the PGlite version: deno run -A src/db/pglite/make_template.ts
+import { Command, fs, system } from "../../platform/start.ts";
 import { brotliCompressSync, constants } from "node:zlib";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";

@@ -1,7 +1,7 @@
-import { messageOf } from "../model/mod.ts";
-import { log } from "../telemetry/mod.ts";
-import { unrefTimer } from "../platform/start.ts";
-import type { Database } from "./database.ts";
+import { messageOf } from "../../model/mod.ts";
+import { log } from "../../telemetry/mod.ts";
+import { unrefTimer } from "../../platform/start.ts";
+import type { Database } from "../database.ts";
 
 export interface MaintenanceOptions {
   ready(): Promise<Database | undefined>;
@@ -51,6 +51,9 @@ export function startMaintenance(options: MaintenanceOptions): { stop(): void } 
             'bytes', pg_table_size(relid) * n_dead_tup / (n_live_tup + n_dead_tup))) from pg_stat_user_tables
           where n_dead_tup > n_live_tup / 10 and n_dead_tup > 0) as tables
        from pg_control_checkpoint()`,
+      [],
+      // Planning these views takes longer than reading them.
+      { isOften: true },
     );
     const { position } = growth!;
     if (position !== last.position) last = { position, at: performance.now() };
