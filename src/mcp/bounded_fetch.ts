@@ -20,7 +20,8 @@ export function boundedFetch(
   };
 }
 
-function boundTotal(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/** Ends a body that is larger than it may be. */
+export function boundTotal(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let total = 0;
   return new TransformStream({
     transform(chunk, controller) {

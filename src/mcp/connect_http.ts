@@ -9,6 +9,8 @@ import {
 } from "../model/mod.ts";
 import type { Client, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { boundedFetch } from "./bounded_fetch.ts";
+import { type Authorizer, canSignIn, createAuthorizer, type TokenFile } from "./signin/mod.ts";
+import { createMirror } from "./param_headers.ts";
 import type { Traffic } from "./traffic.ts";
 import {
   createClient,
@@ -34,6 +36,8 @@ export interface ConnectHttpOptions {
   /** Ends the attempt at once. */
   readonly signal: AbortSignal;
   readonly traffic: Traffic;
+  /** The tokens of those servers that the user has signed in to. */
+  readonly tokens: TokenFile;
   /** Takes configured secrets out of what the server says. */
   clean<T>(value: T): T;
 }
@@ -44,22 +48,31 @@ export async function connectHttp(
   options: ConnectHttpOptions,
   handlers: UpstreamHandlers,
 ): Promise<Upstream> {
+  const authorizer = canSignIn(server) ? createAuthorizer(server, options.tokens) : undefined;
   try {
-    return await open(server, { transport: server.transport ?? "http", options, handlers });
+    return await open(server, { transport: server.transport ?? "http", options, handlers, authorizer });
   } catch (cause) {
     const status = httpStatus(cause);
     // A server of the older transport does not know POST at this address.
     if (server.transport === undefined && (status === 404 || status === 405)) {
-      const second = await open(server, { transport: "sse", options, handlers }).catch(() => undefined);
+      const second = await open(server, { transport: "sse", options, handlers, authorizer }).catch(() => undefined);
       if (second) return second;
     }
+    const refusal = await authorizer?.refusal(cause);
+    if (refusal) throw refusal;
+    if (isUnrenewed(cause)) throw cause;
     const reason = oneLine(options.clean(failureText(cause)), 300);
     throw new AgentCardsError("SERVER_UNREACHABLE", `Cannot connect to server "${server.name}": ${reason}`, {
       hint: status === 401 || status === 403 || /unauthorized/i.test(reason)
-        ? `Check servers.${server.name}.headers; servers that want a sign-in in the browser are not supported yet.`
+        ? `Check servers.${server.name}.headers.`
         : undefined,
     });
   }
+}
+
+/** The failure of a renewal says all by itself. */
+function isUnrenewed(error: unknown): boolean {
+  return error instanceof AgentCardsError && error.data?.isUnsent === true;
 }
 
 /** The status of an HTTP answer that an error stands for. */
@@ -72,14 +85,18 @@ interface Opening {
   readonly transport: "http" | "sse";
   readonly options: ConnectHttpOptions;
   readonly handlers: UpstreamHandlers;
+  readonly authorizer: Authorizer | undefined;
 }
 
-async function open(server: ResolvedServer, { transport: kind, options, handlers }: Opening): Promise<Upstream> {
+async function open(server: ResolvedServer, opening: Opening): Promise<Upstream> {
+  const { transport: kind, options, handlers, authorizer } = opening;
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const url = parseUrl(server);
+  const fetch = boundedFetch(options.maxFrameBytes, options.traffic);
   const common = {
     requestInit: { headers: { ...server.headers } },
-    fetch: boundedFetch(options.maxFrameBytes, options.traffic),
+    fetch: authorizer ? authorizer.watch(fetch) : fetch,
+    ...authorizer && { authProvider: authorizer.provider },
   };
   const transport: Transport = kind === "sse"
     ? new SSEClientTransport(url, common)
@@ -109,6 +126,9 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
   );
   const era = eraOf(client);
   const instructions = client.getInstructions();
+  let isAccepted = authorizer === undefined;
+  const connection = { client, patience, clean: options.clean, authorizer };
+  const mirror = era.kind === "modern" ? createMirror() : undefined;
   const upstream: Upstream = {
     era,
     capabilities: { ...client.getServerCapabilities() },
@@ -117,11 +137,17 @@ async function open(server: ResolvedServer, { transport: kind, options, handlers
     close: () => client.close(),
     notify: (method) => era.kind === "legacy" && void client.notification({ method }).catch(() => {}),
     watch: createWatcher(client, era),
+    ...mirror && { unusable: mirror.unusable },
     async request(method, params, given) {
       const request = withinBudget(given, options.traffic);
       try {
         const sent = { method, params: withCaller(params, era, request), ...request };
-        return await send(server.name, { client, patience, clean: options.clean }, sent);
+        const put = (sent: Send) => send(server.name, connection, sent);
+        const reply = await (mirror ? mirror.send(sent, put) : put(sent));
+        // A handshake alone says nothing: some servers shake hands with everybody.
+        if (!isAccepted) await authorizer?.accepted();
+        isAccepted = true;
+        return reply;
       } catch (error) {
         // A server that is gone, or has forgotten our session, is connected to anew by the next call.
         if (toAgentCardsError(error).code === "SERVER_LOST") {
@@ -199,12 +225,18 @@ const ANY = {
   "~standard": { version: 1, vendor: "agentcards", validate: (value: unknown) => ({ value }) },
 } as const;
 
-type Send = { method: string; params: Record<string, unknown> } & Parameters<Upstream["request"]>[2];
+type Send = {
+  method: string;
+  params: Record<string, unknown>;
+  /** Arguments that are sent as headers, too. */
+  headers?: Record<string, string>;
+} & Parameters<Upstream["request"]>[2];
 
 interface Connection {
   readonly client: Client;
   readonly patience: Patience;
   readonly clean: ConnectHttpOptions["clean"];
+  readonly authorizer: Authorizer | undefined;
 }
 
 /** The SDK's own clock knows no patience, so ours decides. */
@@ -223,7 +255,11 @@ function causesOf(error: unknown): string {
   return texts.join(" ");
 }
 
-async function send(server: string, { client, patience, clean }: Connection, request: Send): Promise<CallResult> {
+async function send(
+  server: string,
+  { client, patience, clean, authorizer }: Connection,
+  request: Send,
+): Promise<CallResult> {
   const { method, params, ...options } = request;
   const late = new AbortController();
   const left = patience.start(options.timeoutMs);
@@ -233,6 +269,7 @@ async function send(server: string, { client, patience, clean }: Connection, req
     const result = await client.request({ method, params }, ANY, {
       timeout: NO_TIMEOUT,
       allowInputRequired: true,
+      ...options.headers && { headers: options.headers },
       signal: options.signal ? AbortSignal.any([options.signal, late.signal]) : late.signal,
       ...options.onProgress && { onprogress: (progress) => options.onProgress!({ ...progress }) },
     });
@@ -244,6 +281,9 @@ async function send(server: string, { client, patience, clean }: Connection, req
       return { kind: "error", code, message, ...data !== undefined && { data } };
     }
     if (options.signal?.aborted || late.signal.aborted) throw gaveUp(server, options.signal, options.timeoutMs);
+    const refusal = await authorizer?.refusal(error);
+    if (refusal) throw refusal;
+    if (isUnrenewed(error)) throw error;
     const isUnsent = wasRefused(error);
     throw new AgentCardsError(
       "SERVER_LOST",

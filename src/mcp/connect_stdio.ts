@@ -160,10 +160,12 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
     notify: (method) => era.kind === "legacy" && transport.write({ jsonrpc: "2.0", method }),
     watch: createWatcher(client, era),
     async request(method, given, request) {
-      const params = withMeta(withCaller(given, era, request), envelope);
+      // The older protocol has nothing to be told with each request.
+      const isOlder = era.kind === "legacy";
+      const params = isOlder ? given : withMeta(withCaller(given, era, request), envelope);
       const reply = await pending.request(transport, { method, params }, request);
       // A list is a list, whatever it says of itself.
-      return method.endsWith("/list") ? reply : checkedReply(reply, era);
+      return isOlder || method.endsWith("/list") ? reply : checkedReply(reply, era);
     },
   };
   return Object.freeze(upstream);

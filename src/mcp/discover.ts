@@ -54,7 +54,7 @@ export async function readLists(server: string, upstream: Upstream, limits: List
   if (typeof tools === "string" && !needsNoTools) {
     throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${server}" does not list its tools: ${tools}`);
   }
-  const read = await readTools(server, typeof tools === "string" ? [] : tools, limits);
+  const read = await readTools(server, typeof tools === "string" ? [] : tools, limits, upstream.unusable);
   const offers: Offers = {
     resources: await entries(resources, "uri", limits),
     templates: await entries(templates, "uriTemplate", limits),
@@ -131,6 +131,7 @@ export async function readTools(
   server: string,
   raw: readonly unknown[],
   limits: ListLimits,
+  alsoUnusable: Upstream["unusable"] = () => undefined,
 ): Promise<Catalogue> {
   const tools = new Map<string, Tool>();
   const dropped: ToolNote[] = [];
@@ -144,7 +145,7 @@ export async function readTools(
     await breathe();
     const label = isObject(item) && typeof item.name === "string" ? oneLine(item.name, 128) : "(no name)";
     const mended: string[] = [];
-    const reason = unusable(item, limits.definition_bytes) ??
+    const reason = unusable(item, limits.definition_bytes) ?? alsoUnusable(item as Record<string, unknown>) ??
       (tools.has(label) ? "the server lists this name twice" : undefined);
     if (reason) {
       dropped.push({ tool: label, why: reason });

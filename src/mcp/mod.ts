@@ -7,6 +7,17 @@ export { missingProgram } from "./program.ts";
 export { type Reaper, startReaper } from "./reaper.ts";
 export { requestIdIn } from "./request_id.ts";
 export { createServer, type Server, type ServerOptions, type ServerStatus } from "./server.ts";
+export {
+  canSignIn,
+  type DeviceCode,
+  keyOf,
+  openTokenFile,
+  type Revoked,
+  signIn,
+  signInByDevice,
+  signOut,
+  type TokenFile,
+} from "./signin/mod.ts";
 export type { Message } from "./stdio.ts";
 export { createTraffic, type Dropped, type Traffic } from "./traffic.ts";
 export {

@@ -34,7 +34,10 @@ export function childEnvironment(
  */
 function pathWithout(session: string, path: string): string {
   const project = projectAround(session);
-  const isBelow = (entry: string) => [entry, realPath(entry)].some((one) => `${one}/`.startsWith(join(project, "/")));
+  // All programs lie below the root of the file system, where some clients start: it is nobody's project.
+  const isRoot = dirname(project) === project;
+  const isBelow = (entry: string) =>
+    !isRoot && [entry, realPath(entry)].some((one) => `${one}/`.startsWith(join(project, "/")));
   const isAround = (entry: string) => {
     const [project] = entry.split(/[\\/]node_modules[\\/]\.bin/);
     return project !== entry && join(session, "/").startsWith(join(project || "/", "/"));
@@ -70,6 +73,8 @@ export interface SpawnContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly reaper: Reaper;
+  /** Told each line that it writes to stderr. */
+  onWords?(line: string): void;
 }
 
 /** Makes the folder; on a full disk the root of the file system takes its place, which holds no project either. */
@@ -114,7 +119,7 @@ export async function spawnServer(server: PlacedServer, context: SpawnContext): 
     });
   }
   reaper.watch(child.pid);
-  const words = keepLastWords(child.stderr);
+  const words = keepLastWords(child.stderr, context.onWords);
   const exited = child.status;
   exited.then(() => {
     // What the server left behind when it went by itself goes too.
@@ -162,11 +167,20 @@ const KEPT_BYTES = 4_096;
 const LAST_WORDS_MS = 300;
 
 /** Reads a stream to its end so that its writer never blocks, remembering only the last few kilobytes. */
-function keepLastWords(stream: ReadableStream<Uint8Array>): () => Promise<string> {
+function keepLastWords(stream: ReadableStream<Uint8Array>, onLine: SpawnContext["onWords"]): () => Promise<string> {
   let kept = new Uint8Array();
   let isCut = false;
+  let rest = "";
+  const decoder = new TextDecoder();
+  const tell = (text: string) => {
+    const lines = (rest + text).split("\n");
+    // A line without an end must not grow for ever.
+    rest = lines.pop()!.slice(-KEPT_BYTES);
+    for (const line of lines) if (line.trim() !== "") onLine?.(line.slice(0, KEPT_BYTES));
+  };
   const reading = (async () => {
     for await (const chunk of stream) {
+      if (onLine) tell(decoder.decode(chunk, { stream: true }));
       const tail = chunk.subarray(-KEPT_BYTES);
       const joined = new Uint8Array(kept.length + tail.length);
       joined.set(kept);

@@ -107,7 +107,7 @@ function replaceNote(path: string, id: string): string[] {
     fs.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
     fs.writeTextFileSync(path, `${id}\n`, { mode: 0o600 });
   } catch (error) {
-    log("warning", "reaper not noted", { path, reason: String(error) });
+    log("warning", "reaper_not_noted", { path, reason: String(error) });
   }
   return UUID.test(before) ? [before] : [];
 }
@@ -141,7 +141,7 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
     child.status.then(({ code, signal }) => {
       if (isClosing) return;
       running = undefined;
-      log("warning", "reaper ended", { name, code, signal });
+      log("warning", "reaper_ended", { name, code, signal });
       again = setTimeout(startAgain, performance.now() - began < AGAIN_AFTER_MS ? AGAIN_AFTER_MS : 0);
       unrefTimer(again);
     });
@@ -151,7 +151,7 @@ function keepOne(name: string, id: string, told: () => string[]): Kept {
     try {
       start();
     } catch (error) {
-      log("error", "reaper not started", { name, reason: String(error) });
+      log("error", "reaper_not_started", { name, reason: String(error) });
       again = setTimeout(startAgain, AGAIN_AFTER_MS);
       unrefTimer(again);
     }

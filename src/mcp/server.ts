@@ -28,6 +28,8 @@ export interface Server extends AsyncDisposable {
   /** Tells it something, if it is running. */
   notify(method: string): void;
   stop(): Promise<void>;
+  /** Another definition has taken its place: it stops once the calls under way have ended. Gives what was watched. */
+  retire(): { readonly watched: ReadonlyMap<unknown, readonly string[]>; readonly gone: Promise<void> };
 }
 
 export interface ServerOptions {
@@ -73,6 +75,7 @@ export function createServer(options: ServerOptions): Server {
   let lastUsed = 0;
   let idleTimer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
+  let retired: PromiseWithResolvers<void> | undefined;
   let starting: AbortController | undefined;
   const watching = new Map<unknown, readonly string[]>();
   const watched = () => [...new Set([...watching.values()].flat())];
@@ -84,6 +87,13 @@ export function createServer(options: ServerOptions): Server {
     // The first fall is forgiven: most servers just start again.
     retryAt = failures === 1 ? 0 : performance.now() + pause;
     options.onEvent("server failed", { server: options.name, failures, reason });
+  }
+
+  /** A server that wants a sign-in is tried again by the next call, however often it has refused. */
+  function waits(reason: string): void {
+    failures = 0;
+    lastError = reason;
+    options.onEvent("server failed", { server: options.name, reason });
   }
 
   async function waitForTurn(signal: AbortSignal): Promise<void> {
@@ -125,8 +135,9 @@ export function createServer(options: ServerOptions): Server {
       options.onEvent("server started", { server: options.name, ms: Math.round(startMs), pid: upstream.pid });
       return started;
     } catch (error) {
+      if (isWaitingForSignIn(error)) waits(messageOf(error));
       // A circuit that is open says so; that is no failure of its own.
-      if (!signal.aborted && performance.now() >= retryAt) failed(messageOf(error));
+      else if (!signal.aborted && performance.now() >= retryAt) failed(messageOf(error));
       throw error;
     }
   }
@@ -196,7 +207,8 @@ export function createServer(options: ServerOptions): Server {
     } finally {
       inFlight--;
       lastUsed = performance.now();
-      if (idleTimer === undefined && options.idleStopMs > 0 && !disposed) stopWhenIdle(options.idleStopMs);
+      if (retired) stopWhenDone();
+      else if (idleTimer === undefined && options.idleStopMs > 0 && !disposed) stopWhenIdle(options.idleStopMs);
     }
   }
 
@@ -210,6 +222,10 @@ export function createServer(options: ServerOptions): Server {
       else void stop();
     }, after);
     unrefTimer(idleTimer as unknown as number);
+  }
+
+  function stopWhenDone(): void {
+    if (inFlight === 0) retired?.resolve(stop());
   }
 
   async function stop(): Promise<void> {
@@ -245,12 +261,24 @@ export function createServer(options: ServerOptions): Server {
     },
     notify: (method) => current?.upstream.notify(method),
     stop,
+    retire() {
+      retired ??= Promise.withResolvers();
+      const watched = new Map(watching);
+      watching.clear();
+      clearTimeout(refresh);
+      stopWhenDone();
+      return { watched, gone: retired.promise };
+    },
     async [Symbol.asyncDispose]() {
       disposed = true;
       clearTimeout(refresh);
       await stop();
     },
   };
+}
+
+function isWaitingForSignIn(error: unknown): boolean {
+  return error instanceof AgentCardsError && error.code === "SIGN_IN_NEEDED";
 }
 
 function leftOut(dropped: Dropped): Pick<ServerStatus, "dropped"> {

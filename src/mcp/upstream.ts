@@ -28,6 +28,8 @@ export interface Upstream {
   readonly instructions?: string;
   readonly pid?: number;
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
+  /** Why a tool that it lists cannot be called, where its transport says so. */
+  unusable?(definition: Record<string, unknown>): string | undefined;
   /** Tells the server something, where its protocol has such notes. */
   notify(method: string): void;
   /** From now on these resources are watched, and no others. */

@@ -14,6 +14,11 @@ Deno.test("programs of a server that runs in no project do not come out of the s
       assert.equal(childEnvironment({ env: { PATH }, cwd }, { isNeutral: true }).PATH, "/usr/bin", cwd);
       assert.equal(childEnvironment({ env: { PATH }, cwd }, { isNeutral: false }).PATH, PATH);
     }
+    // A client that starts in the root folder has all programs below it.
+    assert.equal(
+      childEnvironment({ env: { PATH: "/usr/bin:/opt/x" }, cwd: "/" }, { isNeutral: true }).PATH,
+      "/usr/bin:/opt/x",
+    );
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
