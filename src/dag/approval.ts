@@ -1,11 +1,21 @@
 import { canonicalJson, type JsonObject, sha256 } from "../model/mod.ts";
-import type { Pending } from "./event.ts";
+import type { Pending, WaitingCall } from "./event.ts";
 
 /** How long an approval can be used once it was given. */
 export const APPROVAL_MS = 3_600_000;
 
 /** The error of a call that a human refused. */
 export const NOT_ALLOWED = "A human did not allow this call";
+
+/** The same with the reason that the human gave. */
+export function notAllowed(note: string | undefined): string {
+  return note === undefined ? NOT_ALLOWED : `${NOT_ALLOWED}: ${note}`;
+}
+
+/** True if this is the error of a call that a human refused. */
+export function isNotAllowed(error: string | null | undefined): boolean {
+  return error === NOT_ALLOWED || error?.startsWith(`${NOT_ALLOWED}: `) === true;
+}
 
 /** A call that a human is to allow: why, and a hash of exactly what. */
 export interface Approvable {
@@ -14,6 +24,8 @@ export interface Approvable {
   readonly definition: string;
   /** The arguments as the human is to see them; those of the task where they are the same. */
   readonly shown?: Readonly<Record<string, unknown>>;
+  /** The call as decisions name it, where it is not that of the task itself. */
+  readonly call?: Omit<WaitingCall, "task">;
 }
 
 /** What is approved: this task of this run, with this definition of its tool and these arguments. */

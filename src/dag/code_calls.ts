@@ -162,6 +162,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     };
     try {
       const result = await ports.callTool(tool, args, {
+        key: `${node.id}:${state.tasks.get(node.id)?.base ?? 0}:${number}`,
         signal,
         isFromCode: true,
         onSent,
@@ -173,9 +174,9 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         return isStopping || controller.signal.aborted ? await silence(how) : refuse(made, result.error);
       }
       if (result.ok) return answer(number, result.bytes, { kind: "output", output: result.output });
-      if (result.kind === "question") {
+      if (result.kind === "question" || result.kind === "sign_in") {
         void emit({ kind: "answered", ...about, call: number, bytes: 0, answer: { kind: "none" } });
-        held.set(node.id, { reason: "question", task: node.id, tool: tool.tool, arguments: args, why: result.error });
+        held.set(node.id, { reason: result.kind, task: node.id, tool: tool.tool, arguments: args, why: result.error });
         giveUp("held", result.error);
         return await silence(how);
       }

@@ -22,7 +22,16 @@ export interface RunOptions {
   readonly return?: readonly string[];
   readonly timeout_ms?: number;
   readonly concurrency?: number;
+  /** 1 to 5: tasks of runs with a higher one go first where runs wait for the same place. */
+  readonly priority?: number;
+  /** The values of a saved workflow's parameters. */
+  readonly input?: JsonObject;
+  /** The saved workflows that the run is part of, the outermost first. */
+  readonly chain?: readonly string[];
 }
+
+/** The cause of a skipped task: its own condition was false, or a task that it needs did not succeed. */
+export type SkipCause = "when" | "need";
 
 /** A call that waits for a decision. */
 export interface WaitingCall {
@@ -41,6 +50,8 @@ export type PauseReason =
   | "approval"
   | "in_doubt"
   | "question"
+  /** A person has to sign in to the server of the call. */
+  | "sign_in"
   | "waiting"
   /** The run came out of a backup. */
   | "restored";
@@ -148,6 +159,8 @@ export type Happening =
     readonly error: string;
     /** `again`: this attempt only; another one follows. */
     readonly status: "error" | "failed_safe" | "again";
+    /** The call succeeded, and the condition that it is repeated until does not hold yet. */
+    readonly isPoll?: true;
   }
   | {
     readonly kind: "skipped";
@@ -155,6 +168,8 @@ export type Happening =
     readonly why: string;
     /** The decider; none where something else was the reason. */
     readonly by?: DecidedBy;
+    /** None where somebody decided it, or the run was cut off. */
+    readonly because?: SkipCause;
   }
   | {
     readonly kind: "in_doubt";
@@ -171,6 +186,8 @@ export type Happening =
     readonly kind: "command";
     readonly by: DecidedBy;
     readonly decision: Decision;
+    /** The reason, in the words of whoever decided. */
+    readonly note?: string;
     /** The key of the client's request that brought it. */
     readonly request?: string;
   }

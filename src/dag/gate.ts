@@ -1,5 +1,5 @@
 import type { Allowance, JsonObject } from "../model/mod.ts";
-import { type Approvable, APPROVAL_MS, NOT_ALLOWED } from "./approval.ts";
+import { type Approvable, APPROVAL_MS, notAllowed } from "./approval.ts";
 import type { Happening } from "./event.ts";
 import type { Node } from "./nodes.ts";
 import { kindOf } from "./kinds/all.ts";
@@ -57,27 +57,29 @@ export function createGate({ state, ports, held, now, emit, makeRoom }: GateOpti
     async allow(node: Node, args: JsonObject, needed: Approvable, signal: AbortSignal): Promise<Allowance> {
       const { id, task } = node;
       const { hash, why, definition } = needed;
-      if (state.refused.has(hash)) return { kind: "refused", error: NOT_ALLOWED };
+      if (state.refused.has(hash)) return { kind: "refused", error: notAllowed(state.refused.get(hash)) };
       const allowed = use(hash);
       if (allowed) return allowed;
       const request: Held = {
         task: id,
-        ...kindOf(task).waiting(task, args),
+        ...needed.call ?? kindOf(task).waiting(task, args),
         reason: "approval",
         why,
         hash,
         definition,
       };
       const goBack = makeRoom(node);
-      const word = await ports.askHuman(needed, request, signal).catch(() => undefined);
+      const answer = await ports.askHuman(needed, request, signal).catch(() => undefined);
       goBack();
-      if (signal.aborted || !word) return hold(request);
+      if (signal.aborted || !answer) return hold(request);
+      const { word, note } = answer;
+      const said = { kind: "command", by: "human", ...note !== undefined && { note } } as const;
       if (word === "reject") {
-        void emit({ kind: "command", by: "human", decision: { action: "reject", task: id, hash } });
-        return { kind: "refused", error: NOT_ALLOWED };
+        void emit({ ...said, decision: { action: "reject", task: id, hash } });
+        return { kind: "refused", error: notAllowed(note) };
       }
       const expires = now() + APPROVAL_MS;
-      void emit({ kind: "command", by: "human", decision: { action: "approve", task: id, hash, expires } });
+      void emit({ ...said, decision: { action: "approve", task: id, hash, expires } });
       return use(hash)!;
     },
   };

@@ -1,6 +1,8 @@
 // The door of this room: other rooms import this file only.
-export { APPROVAL_MS, approvalHash, isGenuine, NOT_ALLOWED } from "./approval.ts";
+export { APPROVAL_MS, approvalHash, isGenuine, isNotAllowed, notAllowed } from "./approval.ts";
 export { describeEffects } from "./code_call.ts";
+export { loadConditions } from "./condition/conditions.ts";
+export { createEventStream } from "./event_stream.ts";
 export {
   type DecidedBy,
   type Decision,
@@ -13,15 +15,18 @@ export {
   type TaskStatus,
   type WaitingCall,
 } from "./event.ts";
-export { createJournal, type Journal, type RunFilter, type Writer } from "./journal/journal.ts";
+export { createJournal, type Journal, type Writer } from "./journal/journal.ts";
 export { kindOf } from "./kinds/all.ts";
-export { endsOf, type Held, pendingOf, summaryOf } from "./pending.ts";
+export { endsOf, failuresOf } from "./outcome.ts";
+export { type Held, pendingOf, summaryOf } from "./pending.ts";
+export { createPlaces, type SharedPlaces } from "./places.ts";
 export { plan, planAgain, requireFewTasks } from "./plan.ts";
 export { escapeReferences, referencesIn } from "./references.ts";
+export { escapeInput, inputNamesIn, withInput } from "./condition/input.ts";
 export { markRestored } from "./restored.ts";
 export { startRun } from "./run.ts";
 export type { CallOptions, Run, RunPorts, TaskResult } from "./run_port.ts";
-export type { RunRow } from "./journal/run_row.ts";
+export type { RunFilter, RunRow } from "./journal/run_row.ts";
 export { ranMs, type RunState, type TaskState } from "./run_state.ts";
 export { createFold, type Fold, record } from "./state.ts";
 export type { CodeTask, Plan, Task, ToolTask } from "./task.ts";

@@ -1,5 +1,6 @@
-import type { Effect } from "../model/mod.ts";
+import { type Effect, WORKFLOW_SERVER } from "../model/mod.ts";
 import { openEffects } from "./code_call.ts";
+import { kindOf } from "./kinds/all.ts";
 import type { Ready } from "./ready_queue.ts";
 import type { RunPorts } from "./run_port.ts";
 import type { RunState, TaskState } from "./run_state.ts";
@@ -38,6 +39,7 @@ export function createNodes(plan: Plan, state: RunState, ports: Pick<RunPorts, "
         height,
         effect: ports.effectOf(task),
         server: ports.serverOf(task),
+        isShared: !kindOf(task).journalsCalls && ports.serverOf(task) !== WORKFLOW_SERVER,
         missing: 0,
         isSettled: isSettled(state.tasks.get(task.id)),
         dependents: [],

@@ -1,13 +1,11 @@
 import type { JsonObject } from "../model/mod.ts";
-import type { EndStatus, PauseReason, Pending, WaitingCall } from "./event.ts";
+import type { PauseReason, Pending, WaitingCall } from "./event.ts";
 import { kindOf } from "./kinds/all.ts";
-import type { RunState, TaskState } from "./run_state.ts";
-
-const SHOWN_TASKS = 10;
+import type { RunState } from "./run_state.ts";
 
 /** A call that may not go out before somebody decides. */
 export interface Held extends WaitingCall {
-  readonly reason: "effects" | "approval" | "question";
+  readonly reason: "effects" | "approval" | "question" | "sign_in";
   readonly why: string;
   /** What exactly an approval would be for. */
   readonly hash?: string;
@@ -28,6 +26,7 @@ const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
   approval: ["approve", "reject", "abort"],
   in_doubt: ["resolve", "abort"],
   question: ["continue", "abort"],
+  sign_in: ["continue", "abort"],
   waiting: ["continue", "abort"],
   restored: ["resolve", "continue", "abort"],
 };
@@ -44,7 +43,7 @@ export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): 
       : "calls may or may not have happened";
     return made("in_doubt", { why, calls: doubtful.flatMap(({ id }) => doubtfulCalls(state, id)) });
   }
-  for (const reason of ["approval", "question", "effects"] as const) {
+  for (const reason of ["approval", "question", "sign_in", "effects"] as const) {
     // In the order of the plan, not in that of who came to the gate first.
     const calls = state.plan.flatMap(({ id }) => held.get(id) ?? []).filter((call) => call.reason === reason);
     const [first] = calls;
@@ -73,8 +72,10 @@ export function restoredPending(state: RunState): Pending {
   return made("restored", { why, calls: doubtful.flatMap(({ id }) => doubtfulCalls(state, id)) });
 }
 
+const FOR_HUMANS: ReadonlySet<PauseReason> = new Set(["approval", "question", "sign_in", "restored"]);
+
 function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" | "definition" | "layer">): Pending {
-  const isForHuman = reason === "approval" || reason === "question" || reason === "restored";
+  const isForHuman = FOR_HUMANS.has(reason);
   return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
 }
 
@@ -88,43 +89,6 @@ function doubtfulCalls({ plan, tasks }: RunState, id: string): WaitingCall[] {
 function isEnded({ tasks }: RunState, id: string): boolean {
   const status = tasks.get(id)?.status;
   return status !== undefined && status !== "waiting" && status !== "running";
-}
-
-/** The tasks that no other task waits for. */
-export function endsOf({ plan, tasks }: Pick<RunState, "plan" | "tasks">): TaskState[] {
-  const needed = new Set(plan.flatMap(({ depends_on }) => depends_on));
-  return plan.filter(({ id }) => !needed.has(id)).flatMap(({ id }) => tasks.get(id) ?? []);
-}
-
-/**
- * How a run ended whose tasks have all ended: by its ends alone. A failure that a code task took up is no end, and one
- * that nothing took up made its ends fail or be skipped.
- */
-export function outcomeOf(state: RunState): { status: Exclude<EndStatus, "aborted">; error?: string } {
-  const ends = endsOf(state);
-  const missed = ends.filter(({ status }) => status !== "success");
-  if (missed.length === 0) return { status: "completed" };
-  const failures = listed(causesOf(state, missed));
-  const skipped = listed(missed.filter(({ status }) => status === "skipped"));
-  const error = [...failures ? [`${failures} failed`] : [], ...skipped ? [`${skipped} skipped`] : []].join("; ");
-  return { status: missed.length < ends.length ? "partial" : "failed", error };
-}
-
-/** The failures that ends were missed for: their own, and those that made them be skipped. */
-function causesOf({ plan, tasks }: RunState, missed: readonly TaskState[]): TaskState[] {
-  const needs = new Map(plan.map(({ id, depends_on }) => [id, depends_on]));
-  const seen = new Set(missed);
-  // Grows while it is walked.
-  for (const { id, status } of seen) {
-    if (status !== "skipped") continue;
-    for (const need of needs.get(id) ?? []) if (tasks.get(need)?.status !== "success") seen.add(tasks.get(need)!);
-  }
-  return [...tasks.values()].filter((task) => seen.has(task) && task.status !== "skipped");
-}
-
-function listed(tasks: readonly TaskState[]): string {
-  const more = tasks.length > SHOWN_TASKS ? ` and ${tasks.length - SHOWN_TASKS} more` : "";
-  return tasks.slice(0, SHOWN_TASKS).map(({ id }) => id).join(", ") + more;
 }
 
 /** What lists of runs show. */

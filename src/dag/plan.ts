@@ -1,5 +1,6 @@
 import { AgentCardsError, deepFreeze, isObject, messageOf, nearest, oneLine, parseMeaning } from "../model/mod.ts";
 import type { z } from "../../deps.ts";
+import { conditionProblem, namedIn } from "./condition/conditions.ts";
 import { isTaskId, referencesIn } from "./references.ts";
 import { kindOf, KINDS } from "./kinds/all.ts";
 import type { Plan, PlannedTask, Task } from "./task.ts";
@@ -23,7 +24,7 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   const problems: string[] = [];
   const read = given.flatMap((entry, i) => readTask(entry, i, problems) ?? []);
   const ids = new Set(read.map(({ id }) => id));
-  const tasks = read.map((task) => kindOf(task).linked(task, ids, problems));
+  const tasks = read.map((task) => withNamed(kindOf(task).linked(task, ids, problems), problems));
   const add = (more: readonly string[]) => more.forEach((problem) => problems.push(problem));
   add(repeated(tasks));
   for (const task of tasks) add(options.check(task).map(named(task.id)));
@@ -33,6 +34,19 @@ export function plan(given: unknown, options: PlanOptions): Plan {
   if (order.length < tasks.length) problems.push(circle(tasks, needs, order));
   if (problems.length > 0) throw invalid(problems);
   return deepFreeze(placed(tasks, needs, order));
+}
+
+/** A task waits for the tasks that its condition names. */
+function withNamed(task: Task, problems: string[]): Task {
+  const until = task.type === "tool" ? task.until : undefined;
+  const wrong = [
+    ...task.when === undefined ? [] : [conditionProblem(task.when, "when")],
+    ...until === undefined ? [] : [conditionProblem(until.when, "until")],
+  ].filter((problem) => problem !== undefined);
+  if (until && task.approve) wrong.push("until repeats a call, so approve does not go with it");
+  problems.push(...wrong.map(named(task.id)));
+  if (wrong.length > 0) return task;
+  return { ...task, depends_on: [...new Set([...task.depends_on, ...namedIn(task)])] };
 }
 
 /** Throws where there are more tasks than a run may have. */
@@ -60,6 +74,7 @@ function invalid(problems: readonly string[]): AgentCardsError {
   const more = problems.length > shown.length ? `; and ${problems.length - shown.length} more` : "";
   return new AgentCardsError("PLAN_INVALID", `The tasks cannot be run: ${shown.join("; ")}${more}`, {
     hint: "Nothing was run. Correct the tasks and send them again.",
+    data: { problems: shown },
   });
 }
 

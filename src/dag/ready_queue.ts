@@ -1,6 +1,10 @@
+import type { Places } from "./places.ts";
+
 /** Something that can run now, on a server, with a rank: the higher goes first. */
 export interface Ready {
   readonly server: string;
+  /** Whether it takes a place that other runs wait for. Code and saved workflows wait for calls that need such places. */
+  readonly isShared: boolean;
   readonly height: number;
   readonly place: number;
 }
@@ -8,12 +12,16 @@ export interface Ready {
 export interface Caps {
   readonly all: number;
   readonly perServer: number;
+  /** The places that the run shares with others. */
+  readonly places?: Places | undefined;
 }
 
 /** What is ready to run, longest path first, within how much may run at once, in all and on each server. */
 export function createReadyQueue<T extends Ready>(caps: Caps) {
   const lines = new Map<string, { heap: T[]; running: number }>();
   let running = 0;
+  let isWaiting = false;
+  const { places } = caps;
 
   const line = (server: string) => lines.getOrInsertComputed(server, () => ({ heap: [], running: 0 }));
 
@@ -24,24 +32,37 @@ export function createReadyQueue<T extends Ready>(caps: Caps) {
     /** The next that may run; it counts as running until it is given back. */
     take(): T | undefined {
       if (running >= caps.all) return undefined;
-      let best: { heap: T[]; running: number } | undefined;
-      for (const candidate of lines.values()) {
-        if (candidate.heap.length === 0 || candidate.running >= caps.perServer) continue;
-        if (!best || isBefore(candidate.heap[0]!, best.heap[0]!)) best = candidate;
+      const refused = new Set<object>();
+      isWaiting = false;
+      for (;;) {
+        let best: { heap: T[]; running: number } | undefined;
+        for (const candidate of lines.values()) {
+          if (candidate.heap.length === 0 || candidate.running >= caps.perServer || refused.has(candidate)) continue;
+          if (!best || isBefore(candidate.heap[0]!, best.heap[0]!)) best = candidate;
+        }
+        if (!best) return undefined;
+        if (places && best.heap[0]!.isShared && !places.take(best.heap[0]!.server)) {
+          isWaiting = true;
+          refused.add(best);
+          continue;
+        }
+        best.running++;
+        running++;
+        return pop(best.heap);
       }
-      if (!best) return undefined;
-      best.running++;
-      running++;
-      return pop(best.heap);
     },
+    /** Whether the last look found something that waits for a place of another run. */
+    isWaiting: () => isWaiting,
     /** Counts one as running again that was given back for a while. */
     takeBack(item: T): void {
       line(item.server).running++;
       running++;
+      if (item.isShared) places?.takeBack(item.server);
     },
     giveBack(item: T): void {
       line(item.server).running--;
       running--;
+      if (item.isShared) places?.giveBack(item.server);
     },
   };
 }

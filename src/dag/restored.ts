@@ -14,7 +14,7 @@ const WHY = "after the backup was made it may have run";
  * task without an end is in doubt, and only a human goes on with the run. Returns the number of such runs.
  */
 export async function markRestored(db: Database, isActing: (task: Task) => boolean): Promise<number> {
-  const journal = createJournal(Promise.resolve(db), { isAlone: true });
+  const journal = createJournal(db, { isAlone: true });
   const rows = await journal.list({ status: ["running", "paused"], limit: ALL });
   for (const row of rows) {
     const fold = await journal.open(row.id);

@@ -10,22 +10,35 @@ import { createReadyQueue } from "./ready_queue.ts";
 import { createRetries } from "./retries.ts";
 import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
 import { createNodes, type Node } from "./nodes.ts";
-import { type Held, outcomeOf, pendingOf, summaryOf } from "./pending.ts";
+import { outcomeOf } from "./outcome.ts";
+import { type Held, pendingOf, summaryOf } from "./pending.ts";
 import { record } from "./state.ts";
-import type { Run, RunInput, TaskResult } from "./run_port.ts";
-import type { Plan } from "./task.ts";
+import { isLastPoll, polled, type Readiness, readinessOf } from "./condition/readiness.ts";
+import type { AboutDecision, Run, RunInput, TaskResult } from "./run_port.ts";
+import type { Plan, Task, ToolTask } from "./task.ts";
 
 const ABORTED = "the run was aborted";
 const RETRIES = 3;
 const RETRY_AFTER_MS = 1_000;
+/** The priority of a run that names none, of 1 to 5. */
+const PRIORITY = 3;
+
+function errorOf({ kind, error }: TaskResult & { ok: false }, task: Task): string {
+  if (kind !== "not_yet" || task.type !== "tool") return error;
+  const times = task.until!.times;
+  return `${error}; it was called ${times === 1 ? "once" : `${times} times`}`;
+}
 
 /** Runs the tasks of a plan, each as soon as it can, from where its journal stands. */
-export function startRun({ fold, plan, writer, ports, caps, now = Date.now, patienceMs }: RunInput): Run {
+export function startRun(
+  { fold, plan, writer, ports, caps, now = Date.now, patienceMs, places: shared }: RunInput,
+): Run {
   const { state } = fold;
   const { options } = state;
   const stream = createEventStream<RunEvent>();
   const nodes = createNodes(plan, state, ports);
-  const ready = createReadyQueue<Node>({ ...caps, all: Math.min(caps.all, options.concurrency ?? Infinity) });
+  const places = shared?.join({ priority: options.priority ?? PRIORITY, wake: advance });
+  const ready = createReadyQueue<Node>({ ...caps, all: Math.min(caps.all, options.concurrency ?? Infinity), places });
   const held = new Map<string, Held>();
   const retries = createRetries();
   const inFlight = new Map<Node, Flight>();
@@ -38,6 +51,9 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
   const surroundings = { state, ports, gate, gateInside, held, patienceMs, emit };
   let { layers } = plan;
   let isToPause = false;
+  let isDoubtful = false;
+  /** Conditions that are being evaluated. */
+  let judging = 0;
   let stopped: { kind: StopKind; why: string } | undefined;
   let isOver = false;
   let isClosed = false;
@@ -68,6 +84,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     isOver = isClosed = true;
     clearTimeout(runTimer);
     retries.clear();
+    places?.leave();
     writer.close();
   }
 
@@ -75,13 +92,47 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
   function becomeReady(first: readonly Node[]): void {
     const line = [...first];
     for (const node of line) {
-      const failed = !kindOf(node.task).takesFailures &&
-        node.task.depends_on.find((id) => state.tasks.get(id)?.status !== "success");
-      if (failed) {
-        void emit({ kind: "skipped", task: node.id, why: `it needs ${failed}, which did not succeed` });
-        line.push(...settle(node));
-      } else if (options.pause !== "layer" || node.layer < state.layers) ready.add(node);
+      const found = readinessOf(node.task, state, ports.load);
+      if (!(found instanceof Promise)) {
+        line.push(...settleOrQueue(node, found));
+        continue;
+      }
+      judging++;
+      void found.then((judged) => {
+        judging--;
+        if (isOver) return;
+        becomeReady(settleOrQueue(node, judged));
+        advance();
+      });
     }
+  }
+
+  /** The tasks that can begin because this one cannot. */
+  function settleOrQueue(node: Node, found: Readiness): Node[] {
+    if (found.kind === "go") {
+      if (options.pause !== "layer" || node.layer < state.layers) queue(node);
+      return [];
+    }
+    const { attempt = 0 } = state.tasks.get(node.id) ?? {};
+    void emit(
+      found.kind === "skip"
+        ? { kind: "skipped", task: node.id, why: found.why, because: found.because }
+        : { kind: "failed", task: node.id, attempt, ms: 0, error: found.error, status: "error" },
+    );
+    return settle(node);
+  }
+
+  /** Puts a task in line; a poll that a restart interrupted keeps its interval. */
+  function queue(node: Node): void {
+    const until = node.task.type === "tool" ? node.task.until : undefined;
+    const { polledAt } = state.tasks.get(node.id) ?? {};
+    const waitMs = until && polledAt !== undefined ? polledAt + until.every_ms - now() : 0;
+    if (waitMs > 0) pollAfter(Math.min(waitMs, until!.every_ms), node);
+    else ready.add(node);
+  }
+
+  function pollAfter(ms: number, node: Node): void {
+    retries.after(ms, () => (ready.add(node), advance()), "poll");
   }
 
   function settle(node: Node): Node[] {
@@ -94,8 +145,11 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     if (isOver) return;
     if (!stopped && !isToPause) {
       for (let node = ready.take(); node; node = ready.take()) void start(node);
+      if (ready.isWaiting()) return;
     }
-    if (inFlight.size === 0 && !retries.waiting()) void conclude();
+    // Who has to decide something does not wait for the end of a poll: it goes on afterwards.
+    const isResting = isToPause || held.size > 0 || isDoubtful;
+    if (inFlight.size === 0 && judging === 0 && !retries.waiting(isResting ? "retry" : undefined)) void conclude();
   }
 
   async function start(node: Node): Promise<void> {
@@ -134,6 +188,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
       result = await runnerOf(task)({ ...surroundings, task, node, attempt, input, flight, begin, onSent });
+      if (result) result = await polled(task, result, state, ports.load);
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };
     }
@@ -159,10 +214,14 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
       return becomeReady(settle(node));
     }
     const failed = (status: "error" | "failed_safe" | "again") => {
-      const error = status === "again" ? result.error : result.error + actedBefore(state.tasks.get(id)?.calls);
+      const error = status === "again" ? result.error : errorOf(result, task) + actedBefore(state.tasks.get(id)?.calls);
       void emit({ kind: "failed", ...about, ...took, error, status });
     };
-    const inDoubt = (why: string) => void emit({ kind: "in_doubt", ...about, why, ...openCall(id) });
+    const inDoubt = (why: string) => {
+      isDoubtful = true;
+      void emit({ kind: "in_doubt", ...about, why, ...openCall(id) });
+    };
+    const tries = attempt - (state.tasks.get(id)?.base ?? 0);
     if (stopped && flight.controller.signal.aborted) {
       const { why } = stopped;
       const isOpen = kind.journalsCalls ? "call" in openCall(id) : effect === "effectful" && flight.isSent;
@@ -178,15 +237,17 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     ) {
       // Nothing that waits for it is started; the other branches come to their end.
       inDoubt(result.error);
-    } else if (result.kind === "question") {
+    } else if (result.kind === "question" || result.kind === "sign_in") {
       failed("again");
-      held.set(id, { reason: "question", task: id, why: result.error, ...kind.waiting(task, input) });
+      held.set(id, { reason: result.kind, task: id, why: result.error, ...kind.waiting(task, input) });
     } else if (
-      result.kind === "lost" && effect !== "effectful" &&
-      attempt - (state.tasks.get(id)?.base ?? 0) <= (task.retries ?? RETRIES)
+      result.kind === "lost" && effect !== "effectful" && tries <= (task.retries ?? RETRIES)
     ) {
       failed("again");
-      retries.after(RETRY_AFTER_MS * 2 ** (attempt - 1), () => (ready.add(node), advance()));
+      retries.after(RETRY_AFTER_MS * 2 ** (tries - 1), () => (ready.add(node), advance()));
+    } else if (result.kind === "not_yet" && !isLastPoll(task, state)) {
+      void emit({ kind: "failed", ...about, ...took, error: result.error, status: "again", isPoll: true });
+      pollAfter((task as ToolTask).until!.every_ms, node);
     } else {
       // Code that has acted did not fail safely, whatever was said of it.
       const isSafe = kind.isSafeToFail(task) && !hasActed(state.tasks.get(id)?.calls);
@@ -234,16 +295,24 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     if (isOver || (stopped && (isGentle(kind) || !isGentle(stopped.kind)))) return;
     stopped = { kind, why };
     retries.clear();
+    const reason = new AgentCardsError("RUN_STATE", why, { data: { stop: kind } });
     for (const [{ effect }, { controller, isSent, calls }] of inFlight) {
       if (isGentle(kind) && calls) calls.stop();
-      else if (!isGentle(kind) || effect !== "effectful" || !isSent) controller.abort();
+      else if (!isGentle(kind) || effect !== "effectful" || !isSent) controller.abort(reason);
     }
     advance();
   }
 
-  function decide(decision: Decision, by: DecidedBy, bigger?: Plan, request?: string): void {
+  function decide(decision: Decision, by: DecidedBy, bigger?: Plan, about: AboutDecision = {}): void {
     if (isOver) throw new AgentCardsError("RUN_STATE", "The run has come to its end meanwhile");
-    const command = { kind: "command", by, decision, ...request !== undefined && { request } } as const;
+    const { note, request } = about;
+    const command = {
+      kind: "command",
+      by,
+      decision,
+      ...note !== undefined && { note },
+      ...request !== undefined && { request },
+    } as const;
     if (decision.action === "abort") {
       void emit(command);
       return stop("abort", ABORTED);
@@ -273,6 +342,7 @@ export function startRun({ fold, plan, writer, ports, caps, now = Date.now, pati
     const { attempt } = state.tasks.get(id)!;
     void emit({ kind: "in_doubt", task: id, attempt, why: "under way when its runner stopped", ...openCall(id) });
   }
+  isDoubtful = [...state.tasks.values()].some(({ status }) => status === "in_doubt");
   isToPause = [...pauseAfter].some(nodes.isSettled);
   // A run that stopped between the word and its end is aborted still.
   if (state.workflow.decisions.at(-1)?.decision.action === "abort") stopped = { kind: "abort", why: ABORTED };

@@ -1,7 +1,8 @@
-import type { Allowance, Effect, JsonObject, Output } from "../model/mod.ts";
+import type { Allowance, Effect, HumanWord, JsonObject, Output } from "../model/mod.ts";
 import type { Dependency, LoadStored } from "./inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
 import type { Writer } from "./journal/journal.ts";
+import type { SharedPlaces } from "./places.ts";
 import type { Approvable } from "./approval.ts";
 import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";
@@ -22,9 +23,10 @@ export type TaskResult =
     readonly error: string;
     /**
      * `lost`: the connection went or the time was over, so that a call that is safe to repeat may be. `held`: somebody has
-     * to decide first. `in_doubt`: code called something that may have happened before.
+     * to decide first. `not_yet`: the condition that the call is repeated until does not hold. `in_doubt`: code called
+     * something that may have happened before.
      */
-    readonly kind: "failed" | "lost" | "question" | "held" | "in_doubt";
+    readonly kind: "failed" | "lost" | "question" | "sign_in" | "held" | "in_doubt" | "not_yet";
     /** Code that did not come to its own end. */
     readonly isCutOff?: boolean;
     /** A call that was lost before its server can have heard of it. */
@@ -37,6 +39,8 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** To be told once the call has really gone out: what was given up before that has not happened. */
   onSent(): void;
+  /** The same for the same call of a run, also after a restart; another one once the task is to run anew. */
+  readonly key: string;
   /** True if code gets the answer: it can use images and the like. */
   readonly isFromCode?: boolean;
   /** Asks whether a call that a rule guards may go out. */
@@ -74,7 +78,9 @@ export interface RunPorts {
   /** The server a task keeps busy. */
   serverOf(task: Task): string;
   /** Puts the question to a human who is there; undefined when none is. */
-  askHuman(needed: Approvable, call: Held, signal: AbortSignal): Promise<"approve" | "reject" | undefined>;
+  askHuman(needed: Approvable, call: Held, signal: AbortSignal): Promise<HumanWord | undefined>;
+  /** The run of a code task as a human is asked about it, where the task asks for approval. */
+  approvable(task: CodeTask, context: JsonObject): Promise<Approvable>;
   load: LoadStored;
 }
 
@@ -84,9 +90,17 @@ export interface RunInput {
   readonly writer: Writer;
   readonly ports: RunPorts;
   readonly caps: { readonly all: number; readonly perServer: number };
+  /** The places on servers that the runs of a session share. */
+  readonly places?: SharedPlaces;
   readonly now?: () => number;
   /** How long code that runs again may take between two calls that it made before. */
   readonly patienceMs?: number;
+}
+
+/** The reason of a decision in words, and the key of the client's request that brought it. */
+export interface AboutDecision {
+  readonly note?: string | undefined;
+  readonly request?: string | undefined;
 }
 
 /** A run that goes on by itself until it ends or has to wait. */
@@ -94,10 +108,9 @@ export interface Run {
   /** What happens, as it happens. Ends when the run ends or pauses, which is then in the journal. */
   readonly events: AsyncGenerator<RunEvent, void>;
   /**
-   * Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks; `request`: the key of the request
-   * that brought it); throws when it does not fit.
+   * Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks); throws when it does not fit.
    */
-  decide(decision: Decision, by: DecidedBy, bigger?: Plan, request?: string): void;
+  decide(decision: Decision, by: DecidedBy, bigger?: Plan, about?: AboutDecision): void;
   /** Starts nothing more: what can be done again is given up, what acts on the world comes to its end. */
   hold(why: string): void;
   /** As `hold`, but without a word in the journal: the next engine goes on. */

@@ -1,6 +1,6 @@
 import type { JsonObject, Output } from "../model/mod.ts";
 import type { CodeCall } from "./code_call.ts";
-import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, TaskStatus } from "./event.ts";
+import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, SkipCause, TaskStatus } from "./event.ts";
 import type { Task } from "./task.ts";
 
 /** How one task stands. */
@@ -30,6 +30,11 @@ export interface TaskState {
   readonly doubt?: number;
   /** The decider, where a decision skipped it. */
   readonly skippedBy?: DecidedBy;
+  /** Why it was skipped, where the run itself did it. */
+  readonly because?: SkipCause;
+  /** The calls so far that succeeded without fulfilling `until`, and the time of the last of them. */
+  readonly polls?: number;
+  readonly polledAt?: number;
 }
 
 /** An approval that was given and not used yet. */
@@ -42,7 +47,12 @@ export interface Approval {
 export interface WorkflowState {
   readonly messages: readonly { readonly at: number; readonly text: string }[];
   readonly tasks: readonly { readonly id: string; readonly status: TaskStatus; readonly at: number }[];
-  readonly decisions: readonly { readonly at: number; readonly by: DecidedBy; readonly decision: Decision }[];
+  readonly decisions: readonly {
+    readonly at: number;
+    readonly by: DecidedBy;
+    readonly decision: Decision;
+    readonly note?: string;
+  }[];
   /** What code tasks left for the rest of the run, later ones over earlier ones. */
   readonly context: JsonObject;
 }
@@ -59,8 +69,8 @@ export interface RunState {
   readonly isRestored?: boolean;
   /** By what exactly was approved. */
   readonly approvals: ReadonlyMap<string, Approval>;
-  /** What a human did not allow, by what exactly it was. */
-  readonly refused: ReadonlySet<string>;
+  /** What a human did not allow, by what exactly it was, with the reason where one was given. */
+  readonly refused: ReadonlyMap<string, string | undefined>;
   /** Tasks, and calls of code by task and key, that may act on the world; tasks that a pause was taken after. */
   readonly released: ReadonlySet<string>;
   readonly passed: ReadonlySet<string>;

@@ -30,13 +30,13 @@ interface Mutable {
   workflow: {
     messages: { at: number; text: string }[];
     tasks: { id: string; status: TaskStatus; at: number }[];
-    decisions: { at: number; by: DecidedBy; decision: Decision }[];
+    decisions: { at: number; by: DecidedBy; decision: Decision; note?: string }[];
     context: JsonObject;
   };
   pending?: Pending;
   isRestored?: boolean;
   approvals: Map<string, Approval>;
-  refused: Set<string>;
+  refused: Map<string, string | undefined>;
   released: Set<string>;
   passed: Set<string>;
   layers: number;
@@ -57,7 +57,7 @@ function empty(): Mutable {
     tasks: new Map(),
     workflow: { messages: [], tasks: [], decisions: [], context: {} },
     approvals: new Map(),
-    refused: new Set(),
+    refused: new Map(),
     released: new Set(),
     passed: new Set(),
     layers: 1,
@@ -136,8 +136,12 @@ function reduceTask(state: Mutable, event: TaskEvent): void {
       if (event.state) state.workflow.context = merged(state.workflow.context, event.state);
       return;
     case "failed":
-      if (event.status === "again") change(state, event.task, { status: "waiting", attempt: event.attempt });
-      else if (isDoubtful(state, event)) {
+      if (event.status === "again") {
+        const polls = (state.tasks.get(event.task)?.polls ?? 0) + 1;
+        // A call that was answered has its retries anew.
+        const polled = event.isPoll ? { polls, polledAt: at, base: event.attempt } : {};
+        change(state, event.task, { status: "waiting", attempt: event.attempt, ...polled });
+      } else if (isDoubtful(state, event)) {
         const [open] = openEffects(state.tasks.get(event.task)?.calls);
         settle(event.task, "in_doubt", { error: event.error, doubt: open?.call, calls: acted(state, event.task) });
       } else {
@@ -152,7 +156,8 @@ function reduceTask(state: Mutable, event: TaskEvent): void {
       return;
     case "skipped": {
       const skippedBy = event.by ?? skipDecidedBy(state, event.task);
-      return settle(event.task, "skipped", { error: event.why, skippedBy, calls: acted(state, event.task) });
+      const { why: error, because } = event;
+      return settle(event.task, "skipped", { error, because, skippedBy, calls: acted(state, event.task) });
     }
     case "in_doubt":
       return settle(event.task, "in_doubt", {
@@ -198,8 +203,13 @@ function reduceRun(state: Mutable, event: Exclude<RunEvent, TaskEvent>): void {
       delete state.isRestored;
       return void say(`goes on: ${event.why}`);
     case "command":
-      state.workflow.decisions.push({ at, by: event.by, decision: event.decision });
-      decide(state, event.decision);
+      state.workflow.decisions.push({
+        at,
+        by: event.by,
+        decision: event.decision,
+        ...event.note !== undefined && { note: event.note },
+      });
+      decide(state, event.decision, event.note);
       // What it rested for is decided; what is left is to go on.
       if (state.status === "paused") state.pending = state.isRestored ? restoredPending(state) : { ...GOING_ON };
       return;
@@ -219,7 +229,7 @@ const GOING_ON: Pending = {
   choices: ["continue", "abort"],
 };
 
-function decide(state: Mutable, decision: Decision): void {
+function decide(state: Mutable, decision: Decision, note: string | undefined): void {
   const { pending } = state;
   switch (decision.action) {
     case "continue":
@@ -231,7 +241,7 @@ function decide(state: Mutable, decision: Decision): void {
       state.approvals.set(decision.hash, { hash: decision.hash, expires: decision.expires });
       return;
     case "reject":
-      state.refused.add(decision.hash);
+      state.refused.set(decision.hash, note);
       return;
     case "retry":
     case "replace":
@@ -283,6 +293,9 @@ function reset(state: Mutable, id: string): void {
     bytes: 0,
     error: undefined,
     skippedBy: undefined,
+    because: undefined,
+    polls: undefined,
+    polledAt: undefined,
     calls: calls && upToLastEffect(calls),
   });
 }
@@ -336,7 +349,7 @@ function merged(context: JsonObject, more: JsonObject): JsonObject {
 }
 
 /** Another number for states that are folded in another way: snapshots of an older one are not used. */
-export const FOLD_VERSION = 2;
+export const FOLD_VERSION = 3;
 
 /** A state as JSON, to begin a later fold with. */
 export function snapshotOf(state: RunState): JsonObject {
@@ -355,12 +368,18 @@ export function snapshotOf(state: RunState): JsonObject {
 function revive(snapshot: Json): Mutable {
   const { tasks, approvals, refused, released, passed, ...rest } = snapshot as unknown as
     & Omit<Mutable, "tasks" | "approvals" | "refused" | "released" | "passed">
-    & { tasks: TaskState[]; approvals: [string, Approval][]; refused?: string[]; released: string[]; passed: string[] };
+    & {
+      tasks: TaskState[];
+      approvals: [string, Approval][];
+      refused: [string, string | undefined][];
+      released: string[];
+      passed: string[];
+    };
   return {
     ...rest,
     tasks: new Map(tasks.map((task) => [task.id, callsOf(task)])),
     approvals: new Map(approvals),
-    refused: new Set(refused),
+    refused: new Map(refused),
     released: new Set(released),
     passed: new Set(passed),
   };

@@ -7,6 +7,17 @@ interface CommonTask {
   readonly side_effects?: boolean;
   readonly timeout_ms?: number;
   readonly retries?: number;
+  /** A condition over the tasks that it names and the input: the task is skipped where it is false. */
+  readonly when?: string;
+  /** A human has to allow the task before it begins. */
+  readonly approve?: "human";
+}
+
+/** Makes a call again until a condition over its output holds. */
+export interface Poll {
+  readonly when: string;
+  readonly every_ms: number;
+  readonly times: number;
 }
 
 /** Calls one tool. */
@@ -14,6 +25,7 @@ export interface ToolTask extends CommonTask {
   readonly type: "tool";
   readonly tool: string;
   readonly arguments: JsonObject;
+  readonly until?: Poll;
 }
 
 /** Runs code over what other tasks gave. */

@@ -4,6 +4,7 @@ import type { Writer } from "../../src/dag/journal/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";
+import type { SharedPlaces } from "../../src/dag/places.ts";
 import type { Approvable } from "../../src/dag/approval.ts";
 import type { ToolTask } from "../../src/dag/task.ts";
 import { createFold, type Fold, record } from "../../src/dag/state.ts";
@@ -45,6 +46,7 @@ export interface StoryOptions extends RunOptions {
   readonly tools?: Record<string, Tool>;
   readonly ports?: Partial<RunPorts> & Guard;
   readonly caps?: { all: number; perServer: number };
+  readonly places?: SharedPlaces;
   readonly now?: () => number;
   /** Goes on from here instead of beginning anew. */
   readonly from?: { fold: Fold; decision?: Decision; by?: "agent" | "human" };
@@ -55,8 +57,16 @@ const MANY = { all: 10_000, perServer: 10_000 };
 
 /** Starts a run of these tasks, or goes on with one. */
 export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
-  const { tools = {}, ports: { isGuarded, approvalFor, ...ports } = {}, caps = MANY, now, from, append, ...given } =
-    options;
+  const {
+    tools = {},
+    ports: { isGuarded, approvalFor, ...ports } = {},
+    caps = MANY,
+    places,
+    now,
+    from,
+    append,
+    ...given
+  } = options;
   const fold = from?.fold ?? createFold();
   const written: RunEvent[] = [];
   if (from) {
@@ -88,6 +98,7 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     writer,
     caps,
     ...now && { now },
+    ...places && { places },
     patienceMs: 300,
     ports: {
       callTool: async (task, args, how) => {
@@ -113,9 +124,16 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
           : "read",
       serverOf: (task) => task.type === "tool" ? task.tool.split(":")[0]! : "code",
       askHuman: () => Promise.resolve(undefined),
+      approvable: ({ id, code }) =>
+        Promise.resolve({
+          why: "the task asks for it",
+          hash: `code ${id}`,
+          definition: "",
+          call: { tool: "code", code },
+        }),
       load: (_handle, places) => Promise.resolve(places.map(() => null)),
-      ...ports,
-    },
+      ...ports as Partial<RunPorts>,
+    } as RunPorts,
   });
   return {
     fold,

@@ -6,6 +6,7 @@ import { AgentCardsError } from "../../src/model/errors.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../../src/model/json.ts";
 import { sleep, until } from "../fixtures/gateway.ts";
 import { seeded } from "../model/random.ts";
+import type { HumanWord } from "../../src/model/call.ts";
 import type { TaskResult } from "../../src/dag/run_port.ts";
 import { failure, folded, statuses, tell, type Tool, value } from "./harness.ts";
 
@@ -302,7 +303,7 @@ Deno.test("an approval is for one exact call, once, and not for ever", async () 
 });
 
 Deno.test("while a human thinks others run; a no fails the call, silence pauses the run", async () => {
-  const answer = Promise.withResolvers<"approve" | "reject" | undefined>();
+  const answer = Promise.withResolvers<HumanWord | undefined>();
   const ports = {
     isGuarded: ({ id }: { id: string }) => id === "act",
     approvalFor: () => Promise.resolve({ why: "it is guarded", hash: "h", definition: "d" }),
@@ -314,7 +315,7 @@ Deno.test("while a human thinks others run; a no fails the call, silence pauses 
   });
   const settled = story.settled();
   await until("the others ran", () => story.fold.state.workflow.tasks.length === 5);
-  answer.resolve("reject");
+  answer.resolve({ word: "reject" });
   const state = await settled;
   assert.deepEqual([state.status, state.tasks.get("act")?.error], ["partial", "A human did not allow this call"]);
   const silent = await tell([task("act", "s:do_it")], {

@@ -13,6 +13,8 @@ export const COMMON_FIELDS = {
   side_effects: z.boolean().optional(),
   timeout_ms: z.number().int().min(1).max(LONGEST_TIMEOUT).optional(),
   retries: z.number().int().min(0).max(10).optional(),
+  when: z.string().min(1).max(2_000).optional(),
+  approve: z.literal("human").optional(),
 };
 
 /** The call that may or may not have happened, with the calls that the task's code made. */

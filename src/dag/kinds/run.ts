@@ -36,11 +36,12 @@ export interface Attempt<T extends Task> {
 export type Runner<T extends Task = Task> = (attempt: Attempt<T>) => Promise<TaskResult | undefined>;
 
 const runTool: Runner<ToolTask> = async (
-  { task, node, input, flight: { controller: { signal } }, ports, gate, begin, onSent },
+  { task, node, input, flight: { controller: { signal } }, state, ports, gate, begin, onSent },
 ) => {
   if (gate.holds(node, input)) return undefined;
   const result = await ports.callTool(task, input, {
     ...timeOf(task),
+    key: `${node.id}:${state.tasks.get(node.id)?.base ?? 0}`,
     signal,
     onSent,
     allow: (needed) => gate.allow(node, input, needed, signal),
@@ -51,13 +52,33 @@ const runTool: Runner<ToolTask> = async (
 };
 
 const runCode: Runner<CodeTask> = async (
-  { begin, task, node, attempt, input, flight, state, ports, gateInside, held, emit, patienceMs },
+  {
+    begin,
+    task,
+    node,
+    attempt,
+    input,
+    flight,
+    state,
+    ports,
+    gate: outerGate,
+    gateInside: gate,
+    held,
+    emit,
+    patienceMs,
+  },
 ) => {
-  await begin();
   const { controller } = flight;
+  let approval: string | undefined;
+  if (task.approve) {
+    const word = await outerGate.allow(node, input, await ports.approvable(task, input), controller.signal);
+    if (word.kind === "held") return undefined;
+    if (word.kind === "refused") return { ok: false, kind: "failed", error: word.error };
+    approval = word.approval;
+  }
+  await begin(approval);
   const deps = await dependenciesOf(task.depends_on, state.tasks, ports.load);
   controller.signal.throwIfAborted();
-  const gate = gateInside;
   const calls = createCodeCalls({ node, task, attempt, state, ports, gate, held, controller, emit, patienceMs });
   flight.calls = calls;
   // The state that code before it left, under the context of the task itself.

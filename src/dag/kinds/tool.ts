@@ -1,7 +1,7 @@
 import { worse } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
 import type { ToolTask } from "../task.ts";
-import { COMMON_FIELDS, type TaskKind } from "./kind.ts";
+import { COMMON_FIELDS, LONGEST_TIMEOUT, type TaskKind } from "./kind.ts";
 
 /** A task that calls one tool. */
 export const TOOL: TaskKind<ToolTask> = {
@@ -11,6 +11,11 @@ export const TOOL: TaskKind<ToolTask> = {
     type: z.literal("tool").default("tool"),
     tool: z.string().min(1).max(256),
     arguments: z.record(z.string(), z.unknown()).default({}),
+    until: z.strictObject({
+      when: z.string().min(1).max(2_000),
+      every_ms: z.number().int().min(1).max(LONGEST_TIMEOUT),
+      times: z.number().int().min(1).max(10_000),
+    }).optional(),
   }),
   example: 'for example {"id": "a", "tool": "server:tool", "arguments": {"x": "$OUTPUT[b].y"}}',
   input: (task) => task.arguments,
