@@ -1,9 +1,9 @@
 import { howToRead, outlined, type Session } from "../call/mod.ts";
 import {
   endsOf,
+  isNotAllowed,
   isOver,
   kindOf,
-  NOT_ALLOWED,
   type Pending,
   ranMs,
   type RunState,
@@ -92,7 +92,7 @@ async function answerOf({ id, state }: RunView, session: Session): Promise<JsonO
 /** What an agent can do about a run that did not complete. */
 function nextStep(tasks: readonly TaskState[]): string {
   const inDoubt = tasks.find(({ status }) => status === "in_doubt");
-  const refused = tasks.find(({ error }) => error === NOT_ALLOWED);
+  const refused = tasks.find(({ error }) => isNotAllowed(error));
   return [
     ...inDoubt ? [`${inDoubt.id} may or may not have happened: find out, then resolve {task, outcome}.`] : [],
     ...refused ? [`A human refused ${refused.id}: the same call is not asked about again, so retry cannot help.`] : [],
@@ -213,6 +213,9 @@ export function pendingText(id: string, { reason, for: whom, why, calls, choices
         how:
           `a human decides: agentcards approve ${id}, or reject. Do not send the call again; continue goes on after the decision`,
       },
+    ...reason === "sign_in" && {
+      how: "the user signs in at a terminal; the run goes on by itself then. Do not send the call again",
+    },
     ...reason === "question" && {
       how: `a human answers it: agentcards runs resume ${id} at a terminal, or continue from a client that can ask`,
     },

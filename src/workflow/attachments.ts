@@ -65,7 +65,7 @@ async function loaded(beside: Beside | { readonly handle: string }, session: Ses
     const [value] = await results.read(beside.handle, (path) => large.readValues(path, places)) as [Beside];
     return session.privacy?.hide(value, "agentcards") ?? value;
   } catch (error) {
-    log("debug", "content of a task is gone", { reason: messageOf(error) });
+    log("debug", "attachment_gone", { reason: messageOf(error) });
     return {};
   }
 }

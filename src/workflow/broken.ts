@@ -21,7 +21,7 @@ export function createBrokenRuns(takeUp: (id: string, session: Session) => Promi
   async function tryAll(): Promise<void> {
     for (const [id, session] of [...broken]) {
       const isSettled = await takeUp(id, session).catch((error) => {
-        log("debug", "run not taken up", { run: id, reason: messageOf(error) });
+        log("debug", "auto_resume_failed", { run: id, reason: messageOf(error) });
         return false;
       });
       if (isSettled) broken.delete(id);

@@ -1,9 +1,10 @@
 import {
   APPROVAL_MS,
   type DecidedBy,
+  failuresOf,
   type Happening,
   kindOf,
-  NOT_ALLOWED,
+  notAllowed,
   type Plan,
   planAgain,
   referencesIn,
@@ -46,6 +47,8 @@ export interface Request {
   readonly task?: string | undefined;
   readonly outcome?: "done" | "retry" | "skip" | undefined;
   readonly value?: Json | undefined;
+  /** The reason of the decision, in words. */
+  readonly note?: string | undefined;
   /** What exactly was shown to the human who approves. */
   readonly hash?: string;
   /** The key of the client's request that brings it. */
@@ -56,9 +59,10 @@ export interface Request {
 
 /** What a decision about a run that rests means for its journal; an error when it does not fit what the run waits for. */
 export function happeningsOf(request: Request, by: DecidedBy, about: About): Happening[] {
-  const { key } = request;
+  const { key, note } = request;
+  const more = { ...key !== undefined && { request: key }, ...note !== undefined && { note } };
   return decided(request, by, about).map((happening) =>
-    key !== undefined && happening.kind === "command" ? { ...happening, request: key } : happening
+    happening.kind === "command" ? { ...happening, ...more } : happening
   );
 }
 
@@ -110,10 +114,16 @@ export function replacedIn({ tasks = [] }: Request): ReadonlySet<string> {
 
 const FAILED: ReadonlySet<string> = new Set(["error", "failed_safe", "skipped"]);
 
-/** The tasks to run again: those that were named, or all that failed or were skipped because something failed. */
-function wantedTasks(request: Request, { tasks }: RunState): string[] {
+/**
+ * The tasks to run again: those that were named, or all that failed or were skipped because something failed. A failure
+ * that a condition was written for has had its answer.
+ */
+function wantedTasks(request: Request, { plan, tasks }: RunState): string[] {
   if (request.ids?.length) return [...request.ids];
-  const failed = [...tasks.values()].filter(({ status, skippedBy }) => FAILED.has(status) && !skippedBy);
+  const { isFailure, isExpected } = failuresOf({ plan, tasks });
+  const failed = [...tasks.values()].filter(({ id, status, skippedBy }) =>
+    FAILED.has(status) && !skippedBy && isFailure(id) && !isExpected(id)
+  );
   if (failed.length > 0) return failed.map(({ id }) => id);
   const isDoubtful = [...tasks.values()].some(({ status }) => status === "in_doubt");
   throw unfit(request, isDoubtful ? "a call may have happened; resolve it first" : "no task has failed");
@@ -181,7 +191,7 @@ function approval(request: Request, by: DecidedBy, { pending, tasks }: RunState)
   if (isCode) return [{ kind: "command", by, decision: { action: "reject", ...about } }];
   return [
     { kind: "command", by, decision: { action: "reject", ...about } },
-    { kind: "failed", task: call.task, attempt, ms: 0, error: NOT_ALLOWED, status: "error" },
+    { kind: "failed", task: call.task, attempt, ms: 0, error: notAllowed(request.note), status: "error" },
   ];
 }
 

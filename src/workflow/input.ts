@@ -14,6 +14,7 @@ const RUN = z.strictObject({
     return: ids.optional(),
     timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
     concurrency: z.number().int().min(1).max(10_000).optional(),
+    priority: z.number().int().min(1).max(5).optional(),
   }).optional(),
 });
 
@@ -41,6 +42,7 @@ const RESUME = z.strictObject({
   task: z.string().max(64).optional(),
   outcome: z.enum(["done", "retry", "skip"]).optional(),
   value: z.unknown().optional(),
+  note: z.string().max(2_000).optional(),
 });
 
 /** What was sent to be run: tasks, or what is wanted in words. */
@@ -103,7 +105,7 @@ export function parseResumeOrReplan(input: unknown): Request | Replan | undefine
     if (action === "remove" && named.length === 0) {
       throw new AgentCardsError("INPUT_INVALID", "ids is missing: remove needs the ids of the tasks to take out");
     }
-    return { workflow_id, action, ids: named };
+    return { workflow_id, action, ids: named, ...given.note !== undefined && { note: given.note } };
   }
   return { ...rest, action, ...value !== undefined && { value: value as Json } };
 }
@@ -126,7 +128,8 @@ const FIELDS: Readonly<Record<typeof ACTIONS[number], readonly string[]>> = {
 /** A field that an action does not take means something else than what would be done. */
 function requireFitting(action: typeof ACTIONS[number], input: unknown): void {
   const given = Object.keys(isObject(input) ? input : {}).filter((key) => key !== "workflow_id" && key !== "action");
-  const wrong = given.filter((key) => !FIELDS[action].includes(key));
+  const isDecision = action !== "status" && action !== "replan";
+  const wrong = given.filter((key) => !FIELDS[action].includes(key) && !(key === "note" && isDecision));
   if (wrong.length === 0) return;
   const takes = FIELDS[action].length > 0 ? `takes ${FIELDS[action].join(", ")}` : "takes nothing but workflow_id";
   throw new AgentCardsError("INPUT_INVALID", `${wrong.join(", ")} does not go with ${action}, which ${takes}`);

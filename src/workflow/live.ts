@@ -1,5 +1,6 @@
 import type { Session, ToolBook } from "../call/mod.ts";
 import {
+  createPlaces,
   type DecidedBy,
   type Fold,
   isOver,
@@ -8,9 +9,11 @@ import {
   type Run,
   type RunEvent,
   type RunState,
+  type SharedPlaces,
   startRun,
   type Writer,
 } from "../dag/mod.ts";
+import { createPruner, HOUR_MS } from "../db/start.ts";
 import { AgentCardsError, type Caller, isObject, messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { codePort, type CodeServices } from "./code.ts";
@@ -67,8 +70,6 @@ const SNAPSHOT_EVERY_ROWS = 500;
 const LARGEST_SNAPSHOT = 4_000_000;
 /** So many runs of a session are listed to its agent. */
 const REMEMBERED_RUNS = 50;
-const PRUNE_EVERY_MS = 3_600_000;
-/** The same by number: runs may come quickly. */
 const PRUNE_EVERY_RUNS = 10;
 /** How long a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
@@ -86,11 +87,11 @@ export interface LiveRunsOptions {
 
 /** The runs that are running, each in the session that carries it. */
 export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: LiveRunsOptions) {
+  const pruner = createPruner({ everyMs: HOUR_MS, everyRows: PRUNE_EVERY_RUNS, prune: journal.prune });
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
+  const places = new WeakMap<Session, SharedPlaces>();
   const reservations = new Set<{ readonly session: Session; readonly done: Promise<void> }>();
-  let prunedAt = -Infinity;
-  let endedRuns = 0;
   let isClosing = false;
 
   /** A run that was refused must not be in the journal: the next engine would run it. */
@@ -107,8 +108,23 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
     const onProgress: PortOptions["onProgress"] = (task, said) => {
       for (const { part } of listeners) part(task, said);
     };
-    const ports = createPorts({ run: id, session, book, watchers, runCode: codePort(session, code), onProgress });
-    const run = startRun({ fold, plan, writer, ports, caps: { all: concurrency, perServer: server_concurrency } });
+    const ports = createPorts({
+      run: id,
+      chain: fold.state.options.chain ?? [],
+      session,
+      book,
+      watchers,
+      runCode: codePort(session, code),
+      onProgress,
+    });
+    const run = startRun({
+      fold,
+      plan,
+      writer,
+      ports,
+      caps: { all: concurrency, perServer: server_concurrency },
+      places: places.getOrInsertComputed(session, () => createPlaces(server_concurrency)),
+    });
     const { state } = fold;
     const settled = (async () => {
       try {
@@ -129,7 +145,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
       // The run hears of it from the writer and breaks off.
     });
     settled.catch((error) => {
-      log("error", "run broke off", { run: id, reason: messageOf(error) });
+      log("error", "run_broke_off", { run: id, reason: messageOf(error) });
       if (isJournalLost(error)) onBroken(id, session);
     });
     const live: LiveRun = {
@@ -158,10 +174,10 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
   }
 
   function prune({ config }: Session): void {
-    if (isClosing || (++endedRuns < PRUNE_EVERY_RUNS && performance.now() - prunedAt < PRUNE_EVERY_MS)) return;
-    [prunedAt, endedRuns] = [performance.now(), 0];
-    journal.prune({ ageMs: config.limits.runs_age, count: config.limits.runs, bytes: config.limits.runs_bytes })
-      .catch((error) => log("warning", "runs not pruned", { reason: messageOf(error) }));
+    if (isClosing) return;
+    const { runs_age: ageMs, runs: count, runs_bytes: bytes } = config.limits;
+    pruner.written(1, { ageMs, count, bytes })
+      .catch((error) => log("warning", "runs_not_pruned", { reason: messageOf(error) }));
   }
 
   function leave(): void {
@@ -226,7 +242,7 @@ async function keepSnapshot(writer: Writer, state: RunState): Promise<void> {
   }
   if (size > LARGEST_SNAPSHOT) return;
   await writer.snapshot(state).catch((error) =>
-    log("debug", "no snapshot", { run: writer.run, reason: messageOf(error) })
+    log("debug", "snapshot_failed", { run: writer.run, reason: messageOf(error) })
   );
 }
 

@@ -2,7 +2,7 @@ import type { Session } from "../call/mod.ts";
 import { serversSpokenOf } from "../code/mod.ts";
 import { variablesOf } from "../config/mod.ts";
 import { kindOf, type RunRow, type Task } from "../dag/mod.ts";
-import { canonicalJson, sha256, splitToolId } from "../model/mod.ts";
+import { canonicalJson, OWN_SERVER, sha256, splitToolId, WORKFLOW_SERVER } from "../model/mod.ts";
 
 /** Whether a session can start everything a run needs. */
 export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
@@ -12,7 +12,7 @@ export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">)
 /** The servers that tasks call. */
 export function serversOf(tasks: readonly Task[]): string[] {
   const names = tasks.flatMap((task) => kindOf(task).tools(task)).flatMap((tool) => splitToolId(tool).server ?? []);
-  return [...new Set(names)].filter((name) => name !== "agentcards").sort();
+  return [...new Set(names)].filter((name) => name !== OWN_SERVER && name !== WORKFLOW_SERVER).sort();
 }
 
 /** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */

@@ -1,5 +1,5 @@
 import { type Planning, planTasks } from "../call/mod.ts";
-import type { Plan, RunState } from "../dag/mod.ts";
+import { type Plan, type RunState, withInput } from "../dag/mod.ts";
 import { AgentCardsError, oneLine } from "../model/mod.ts";
 import { replacedIn, type Request } from "./decisions.ts";
 
@@ -14,5 +14,9 @@ export async function planDecision(request: Request, planning: Planning, state: 
       hint: "replace gives tasks of the run another definition; inject adds tasks.",
     });
   }
-  return await planTasks(tasks, planning, state.plan.filter(({ id }) => !given.has(id)));
+  return await planTasks(
+    withInput(tasks, state.options.input),
+    planning,
+    state.plan.filter(({ id }) => !given.has(id)),
+  );
 }

@@ -35,6 +35,9 @@ export function progressTo(tell: Tell, { id, state, written }: WatchedRun): Tell
   send(`${id}: ${state.tasks.size} tasks, ${done} done`);
   return {
     event(event) {
+      if (event.kind === "failed" && event.isPoll) {
+        return send(`${event.task}: ${event.error} (${state.tasks.get(event.task)?.polls ?? 0} calls)`);
+      }
       const words = wordsFor(event);
       if (words === undefined) return;
       if ("task" in event) parts.delete(event.task);

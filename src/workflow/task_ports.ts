@@ -31,11 +31,14 @@ import {
   splitToolId,
   toAgentCardsError,
   type ToolResult,
+  WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 
 export interface PortOptions {
   readonly run: string;
+  /** The saved workflows that the run is part of. */
+  readonly chain: readonly string[];
   readonly session: Session;
   readonly book: ToolBook;
   /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
@@ -45,6 +48,7 @@ export interface PortOptions {
   onProgress(task: string, said: Record<string, unknown>): void;
 }
 
+const ASKED_BY_TASK = "the task asks for approval";
 /** A task's own time, where neither it nor its server's definition says otherwise. */
 const TASK_TIMEOUT_MS = 30_000;
 /** What is kept in the journal itself; anything longer goes into a file of its own. */
@@ -56,7 +60,7 @@ const LARGEST_CHECKED = 65_536;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
-export function createPorts({ run, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
+export function createPorts({ run, chain, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
   const { results, large } = session.shared;
   const questions = createQuestions(watchers, {
     calls: session.calls,
@@ -110,11 +114,13 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
     };
     try {
       const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
-      const origin: Origin = { by: options.isFromCode ? "code" : "agent", run, task: task.id };
+      const origin: Origin = { by: options.isFromCode ? "code" : "agent", run, task: task.id, chain };
+      const nested = server === WORKFLOW_SERVER && { key: () => Promise.resolve(`${run} ${options.key}`) };
       const given = { arguments: args, ...trace && { meta: trace } };
       const call = toolCall(session, { server, name }, given, { caller, origin });
       const { beforeSend } = options;
-      const reply = await session.call({ ...call, id: caller.id, timeoutMs, onSent, beforeSend });
+      const asks = task.approve && { asks: ASKED_BY_TASK };
+      const reply = await session.call({ ...call, ...asks, ...nested, id: caller.id, timeoutMs, onSent, beforeSend });
       result = await replied(task, reply, options.isFromCode ? codeValueOf : valueOf);
     } catch (error) {
       wasGivenUp = true;
@@ -132,6 +138,7 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
   function failed(task: ToolTask, error: unknown, { isLate, timeoutMs, isSent }: GivenUp) {
     const { code, data } = toAgentCardsError(error);
     if (code === "APPROVAL_PENDING") return { ok: false, kind: "held", error: messageOf(error) } as const;
+    if (code === "SIGN_IN_NEEDED") return { ok: false, kind: "sign_in", error: inOneLine(error) } as const;
     const isUnsent = data?.isUnsent === true;
     const isTimeout = isLate || code === "TIMEOUT";
     const kind: "lost" | "failed" = isTimeout || LOST.has(code) ? "lost" : "failed";
@@ -222,6 +229,11 @@ export function createPorts({ run, session, book, watchers, runCode, onProgress 
         (ask) => putApproval(session, { tool, arguments: shown, why }, ask, signal),
         signal,
       );
+    },
+    async approvable({ id, code }, context) {
+      const call = { tool: "agentcards:execute_code", arguments: { code, context } };
+      const hash = await approvalHash(run, { task: id, definition: "", ...call });
+      return { why: ASKED_BY_TASK, hash, definition: "", shown: call.arguments, call };
     },
     async load(handle, places) {
       await requireReadable(session, handle);

@@ -7,12 +7,14 @@ import {
   isOver,
   type Journal,
   kindOf,
+  loadConditions,
   pendingOf,
   planAgain,
   record,
   type RunRow,
   type RunState,
   summaryOf,
+  withInput,
 } from "../dag/mod.ts";
 import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
@@ -79,7 +81,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     const key = await caller.key?.();
     const begin = async (): Promise<LiveRun | RunView> => {
       const book = createToolBook(session);
-      const plan = await planTasks(tasks, { session, book });
+      const plan = await planTasks(withInput(tasks, options.input), { session, book });
       checkOptions(plan, options);
       const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
       const fold = createFold();
@@ -209,6 +211,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
     }
     const fold = await journal.open(id);
     const { state } = fold;
+    await loadConditions(state.plan);
     if (isOver(state)) {
       if (action === "status" || action === "continue") return { id, state };
       if (state.status === "completed" || !isRepair(action)) throw over(id, state);
@@ -265,12 +268,13 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
   /** A decision about a run that is running. */
   async function steer(running: LiveRun, request: Request, decider: Decider): Promise<void> {
     const { id, state, session, book, run, writer } = running;
-    const { action } = request;
+    const { action, note } = request;
+    const about = { note, request: request.key };
     if (action === "inject") {
       const bigger = await planDecision(request, { session, book }, state);
-      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger, request.key);
+      run.decide({ action, tasks: bigger!.tasks.length - state.plan.length }, decider.by, bigger, about);
       await writer.rehead(await needsOf(session, state.plan));
-    } else if (action === "abort") run.decide({ action }, decider.by, undefined, request.key);
+    } else if (action === "abort") run.decide({ action }, decider.by, undefined, about);
     else if (decider.by === "agent" && (action === "approve" || action === "reject")) throw onlyHumans(id);
     else if (action !== "continue" && action !== "status") {
       throw new AgentCardsError("RUN_STATE", `${id} is running; "${action}" is for a run that waits`, {
@@ -282,6 +286,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
   async function goOn({ row, fold }: Resting, { decided, session, book, why, watcher }: Next): Promise<LiveRun> {
     const first = record(fold, [...decided, { kind: "resumed", why }]);
     const { plan: tasks } = fold.state;
+    await loadConditions(tasks);
     // Starting them takes as long as all the rest here; a run that will only rest again needs none.
     if (why === "after a restart" || why === "continue") {
       const states = [...fold.state.tasks.values()];
@@ -330,7 +335,7 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
         const rows = await journal.list({ status: ["running"], cwd: session.cwd });
         await Promise.all(rows.map(({ id }) =>
           adoptOne(id, session).catch((error) =>
-            log("warning", "run not taken up", { run: id, reason: messageOf(error) })
+            log("warning", "auto_resume_failed", { run: id, reason: messageOf(error) })
           )
         ));
       }),

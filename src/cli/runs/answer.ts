@@ -1,5 +1,5 @@
 import type { RunBody } from "../../workflow/mod.ts";
-import { NOT_ALLOWED, type RunStatus } from "../../dag/mod.ts";
+import { isNotAllowed, type RunStatus } from "../../dag/mod.ts";
 import { cut, isObject, type Json, oneLine, sanitise } from "../../model/mod.ts";
 import { pendingLines } from "./pending_text.ts";
 import { screen, wrap } from "../screen/screen.ts";
@@ -37,7 +37,7 @@ export function printAnswer(answer: RunBody, terminal: Terminal): void {
   if (wrong.length > SHOWN_ERRORS) terminal.out(`… and ${wrong.length - SHOWN_ERRORS} more tasks went wrong\n`);
   if (results.length + wrong.length > 0) terminal.out("\n");
   terminal.out(marked(markOf(answer.status, terminal), summaryOf(answer), terminal));
-  const isRefused = wrong.some(({ error }) => error === NOT_ALLOWED);
+  const isRefused = wrong.some(({ error }) => isNotAllowed(error));
   if (exitCodeOf(answer) === 1 && answer.status !== "aborted" && !isRefused) {
     terminal.out(`  run again what failed: agentcards runs retry ${answer.workflow_id}\n`);
   }

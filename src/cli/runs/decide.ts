@@ -47,7 +47,8 @@ async function decide(
   options: CarryOptions,
 ): Promise<number> {
   const { id, cwd } = await ask({ method: "run_show", params: { id: await runId(given) } });
-  return await carryRun({ method: "decide", params: { workflow_id: id, ...decision }, cwd }, options);
+  const about = options.note === undefined ? {} : { note: options.note };
+  return await carryRun({ method: "decide", params: { workflow_id: id, ...decision, ...about }, cwd }, options);
 }
 
 function parseValue(text: string): unknown {

@@ -1,5 +1,5 @@
 import type { PendingView } from "../../workflow/mod.ts";
-import { isObject, type Json, type JsonObject, oneLine, sanitise } from "../../model/mod.ts";
+import { isObject, type Json, type JsonObject, oneLine, sanitise, splitToolId } from "../../model/mod.ts";
 
 /** In a few words, for a list. */
 export function pendingWords({ reason, task, tool, why, call }: PendingView): string {
@@ -12,6 +12,8 @@ export function pendingWords({ reason, task, tool, why, call }: PendingView): st
       return `${oneLine(task ?? "a call", 80)} may or may not have happened`;
     case "question":
       return `${what} asks something`;
+    case "sign_in":
+      return `a sign-in: agentcards login ${splitToolId(what).server ?? "SERVER"}`;
     case "effects":
       return `a word before ${what} acts`;
     case "after":

@@ -10,6 +10,8 @@ import { jsonLine } from "../json_out.ts";
 export interface CarryOptions {
   readonly json?: boolean | undefined;
   readonly terminal: Terminal;
+  /** The reason of a decision. */
+  readonly note?: string | undefined;
 }
 
 /** A request that runs something, or goes on with a run. */
@@ -53,6 +55,10 @@ async function decideHere({ workflow_id, pending }: RunBody, terminal: Terminal)
 }
 
 /** A decision about the very call that was shown, made in the run's own folder. */
-export function decisionAbout({ id, cwd, hash }: ApprovalReport, action: "approve" | "reject"): Question<"decide"> {
-  return { method: "decide", params: { workflow_id: id, action, hash }, cwd };
+export function decisionAbout(
+  { id, cwd, hash }: ApprovalReport,
+  action: "approve" | "reject",
+  note?: string,
+): Question<"decide"> {
+  return { method: "decide", params: { workflow_id: id, action, hash, ...note !== undefined && { note } }, cwd };
 }

@@ -6,6 +6,7 @@ import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
 import { pendingLines, pendingWords } from "./pending_text.ts";
 import { spansOf } from "./spans.ts";
+import { valuesText } from "./values.ts";
 import { watchRun } from "./watch.ts";
 import { fit, screen, wrap } from "../screen/screen.ts";
 import { duration, painter, type Terminal } from "../screen/terminal.ts";
@@ -18,22 +19,28 @@ const COLUMNS_IN_A_FILE = 120;
 interface ShowOptions {
   readonly json?: boolean;
   readonly follow?: boolean;
+  /** Values are not cut to a line. */
+  readonly full?: boolean;
 }
 
 const INTERRUPTED = 130;
 
 /** `agentcards runs show ID` */
-export async function showRun(given: string, { json, follow }: ShowOptions, terminal: Terminal): Promise<number> {
+export async function showRun(
+  given: string,
+  { json, follow, full = false }: ShowOptions,
+  terminal: Terminal,
+): Promise<number> {
   const params = { id: await runId(given) };
   if (follow && json) return await printEvents(params.id, terminal);
   if (follow) {
     const watched = await watchRun({ method: "observe", params }, terminal);
     if ("stopped" in watched) return INTERRUPTED;
-    terminal.out(detailsText(watched.answer, terminal));
+    terminal.out(detailsText(watched.answer, full, terminal));
     return 0;
   }
   const details = await ask({ method: "run_show", params });
-  terminal.out(json ? jsonLine(details) : detailsText(details, terminal));
+  terminal.out(json ? jsonLine(details) : detailsText(details, full, terminal));
   return 0;
 }
 
@@ -44,13 +51,14 @@ async function printEvents(id: string, terminal: Terminal): Promise<number> {
   return 0;
 }
 
-function detailsText(details: RunDetails, { isTerminal, color }: Terminal): string {
+function detailsText(details: RunDetails, isFull: boolean, { isTerminal, color }: Terminal): string {
   const columns = isTerminal ? screen().columns : COLUMNS_IN_A_FILE;
   const paint = painter(color);
   const decided = decisions(details.events, { columns });
   const sections = [
     headLines(details).map(([label, text]) => `${paint("bold", label.padEnd(8))} ${fit(text, columns - 9)}`),
     timeline(details, { columns, paint, now: Date.now() }),
+    valuesText(details.events, { columns, isFull }),
     decided,
     details.stats.sequential_ms > 0 ? wrap(statsLine(details), columns) : [],
     details.pending ? pendingLines(details.id, details.pending) : [],

@@ -11,6 +11,8 @@ export interface FailedTry {
   readonly attempt: number;
   readonly ms: number;
   readonly error: string;
+  /** The call was answered, and its condition did not hold yet. */
+  readonly isPoll?: true;
 }
 
 export interface RunSpans {

@@ -89,7 +89,7 @@ function notesOf({ id, status, error }: TaskReport, { retried }: RunSpans): stri
   return [
     ...tries.slice(-SHOWN_TRIES).map((one) => {
       const why = one.error === error ? "" : `: ${oneLine(one.error, MOST_ERROR)}`;
-      return `attempt ${one.attempt} failed after ${duration(one.ms)}${why}`;
+      return `attempt ${one.attempt} ${one.isPoll ? "took" : "failed after"} ${duration(one.ms)}${why}`;
     }),
     ...error === null || status === "success" || (status === "waiting" && tries.length > 0)
       ? []
@@ -122,7 +122,8 @@ function wordsFor(event: RunEvent): string | undefined {
       return `went on${event.why === "after a restart" ? ` ${event.why}` : ""}`;
     case "command": {
       const { decision, by } = event;
-      return `${by === "human" ? "a human" : "the agent"} ${decisionWords(decision)}`;
+      const why = event.note === undefined ? "" : `: ${oneLine(event.note, 300)}`;
+      return `${by === "human" ? "a human" : "the agent"} ${decisionWords(decision)}${why}`;
     }
   }
 }

@@ -1,0 +1,73 @@
+import { kindOf, type Task } from "../../dag/mod.ts";
+import { AgentCardsError, nearest, oneLine, splitToolId } from "../../model/mod.ts";
+import { type SavedWorkflow, textOfRun } from "../../workflow/mod.ts";
+import type { Method } from "../context.ts";
+import type { SavedReport } from "../reports.ts";
+
+export const workflows: Method<"workflows"> = async ({ gateway, session }) => {
+  const { workflows, broken } = await gateway.saved.all(await session);
+  return [
+    ...workflows.map(reportOf),
+    ...broken.map(({ name, path, problem }) => ({ name, path, problem, tasks: 0, description: "" })),
+  ];
+};
+
+export const workflowShow: Method<"workflow_show"> = async ({ gateway, session }, { name }) => {
+  const found = await gateway.saved.find(await session, bare(name));
+  return { ...reportOf(found), text: found.text };
+};
+
+export const workflowSave: Method<"workflow_save"> = async ({ gateway, session }, params) => {
+  const { run, name, description = "", chosen = [], replace = false } = params;
+  const { journal } = (await session).workflows;
+  const row = await journal.find(run);
+  if (!row) throw new AgentCardsError("RUN_UNKNOWN", `There is no run "${oneLine(run, 80)}"`);
+  const { state: { status, plan, options } } = await journal.open(row.id);
+  if (status !== "completed") {
+    throw new AgentCardsError("RUN_STATE", `${row.id} is ${status}; only a workflow that succeeded is saved`);
+  }
+  const about = oneLine(description || row.name || describedBy(plan), 300);
+  return reportOf(
+    await gateway.saved.save(name, textOfRun({ description: about, tasks: plan, options, chosen }), replace),
+  );
+};
+
+export const workflowImport: Method<"workflow_import"> = async ({ gateway }, { name, text, replace = false }) =>
+  reportOf(await gateway.saved.save(name, text, replace));
+
+export const workflowRemove: Method<"workflow_remove"> = async ({ gateway, session }, { name }) => {
+  const place = await session;
+  try {
+    const { path } = await gateway.saved.remove(place, bare(name));
+    return { removed: bare(name), path };
+  } catch (error) {
+    if (!(error instanceof AgentCardsError) || error.code !== "TOOL_UNKNOWN") throw error;
+    const names = (await gateway.saved.all(place)).workflows.map((one) => one.name);
+    const near = nearest(name, names);
+    const there = names.length > 0 ? `Saved are ${oneLine(names.join(", "), 300)}.` : "None is saved.";
+    throw new AgentCardsError("TOOL_UNKNOWN", error.message, {
+      hint: near.length ? `Nearest: ${near.join(", ")}.` : there,
+    });
+  }
+};
+
+/** People say `workflow:NAME` and `NAME`. */
+function bare(name: string): string {
+  const { server, name: rest } = splitToolId(name);
+  return server === "workflow" ? rest : name;
+}
+
+function reportOf({ name, path, description = "", version, parameters, tasks }: SavedWorkflow): SavedReport {
+  return {
+    name,
+    path,
+    description,
+    tasks: tasks.length,
+    ...version !== undefined && { version },
+    ...parameters && { parameters },
+  };
+}
+
+function describedBy(plan: readonly Task[]): string {
+  return plan.map((task) => splitToolId(kindOf(task).describe(task)).name.replace(/[_-]/g, " ")).join(", then ");
+}

@@ -1,0 +1,174 @@
+import type { Session } from "../../call/mod.ts";
+import { type Home, replaceFile } from "../../config/mod.ts";
+import { kindOf, type Task } from "../../dag/mod.ts";
+import {
+  AgentCardsError,
+  canonicalJson,
+  type JsonObject,
+  nearest,
+  oneLine,
+  sha256,
+  type Tool,
+  toolId,
+  within,
+  WORKFLOW_SERVER,
+} from "../../model/mod.ts";
+import { fs } from "../../platform/start.ts";
+import { dirname } from "node:path";
+import { parseWorkflowFile } from "./file.ts";
+import { NO_PARAMETERS, type PreparedRun, preparedRun } from "./prepare.ts";
+import { type BrokenWorkflow, createFolderReader, type FolderContent, type SavedWorkflow } from "./folder.ts";
+
+/** Where a session looks: in the home, and in its project where that is trusted. */
+export type Place = Pick<Session, "loaded">;
+
+/** Saved workflows are files: found by search like a tool, called as `workflow:NAME`. */
+export interface SavedWorkflows {
+  all(place: Place): Promise<FolderContent>;
+  find(place: Place, name: string): Promise<SavedWorkflow>;
+  /** As tools; none where they cannot be read. */
+  tools(place: Place): Promise<readonly Tool[]>;
+  /** The tasks and options of a run with this input; an error where the input does not fit the parameters. */
+  prepare(place: Place, name: string, input: JsonObject): Promise<PreparedRun>;
+  /** Writes a file of the home, once its text is a workflow. */
+  save(name: string, text: string, isReplacing?: boolean): Promise<SavedWorkflow>;
+  remove(place: Place, name: string): Promise<SavedWorkflow>;
+}
+
+const NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
+/** A search waits so long for files that are being brought over from a database. */
+const PATIENCE_MS = 1_000;
+
+export interface SavedOptions {
+  readonly home: Home;
+  /** Brings over what earlier versions kept in the database; done once. */
+  migrate(): Promise<void>;
+  /** Told of the tools that changed. */
+  onChange(tools: readonly Tool[]): void;
+}
+
+export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions): SavedWorkflows {
+  const own = createFolderReader(home.workflows);
+  const readers = new Map<string, ReturnType<typeof createFolderReader>>();
+  const tools = new WeakMap<SavedWorkflow, Promise<Tool>>();
+  let migrating: Promise<void> | undefined;
+  let told = "";
+
+  /** Whoever asks next tries again. */
+  const migrated = () =>
+    migrating ??= migrate().catch((error) => {
+      migrating = undefined;
+      throw error;
+    });
+
+  async function read(place: Place): Promise<FolderContent> {
+    const folder = projectFolder(place);
+    const [mine, project] = await Promise.all([
+      own.read(),
+      folder === undefined
+        ? { workflows: [], broken: [] }
+        : readers.getOrInsertComputed(folder, () => createFolderReader(folder)).read(),
+    ]);
+    // A project, whose files change with a pull, takes no name of the user's own.
+    const taken = new Set([...mine.workflows, ...mine.broken].map(({ name }) => name));
+    const free = ({ name }: { name: string }) => !taken.has(name);
+    return {
+      workflows: [...mine.workflows, ...project.workflows.filter(free)],
+      broken: [...mine.broken, ...project.broken.filter(free)],
+    };
+  }
+
+  async function all(place: Place): Promise<FolderContent> {
+    await migrated();
+    return await read(place);
+  }
+
+  const toolOf = (workflow: SavedWorkflow) => tools.getOrInsertComputed(workflow, () => asTool(workflow));
+
+  async function find(place: Place, name: string): Promise<SavedWorkflow> {
+    const { workflows, broken } = await all(place);
+    const found = workflows.find((one) => one.name === name);
+    if (found) return found;
+    const unusable = broken.find((one) => one.name === name);
+    if (unusable) throw new AgentCardsError("PLAN_INVALID", unusable.problem);
+    const near = nearest(name, workflows.map((one) => one.name));
+    throw new AgentCardsError("TOOL_UNKNOWN", `There is no saved workflow "${oneLine(name, 80)}"`, {
+      hint: near.length ? `Nearest: ${near.join(", ")}.` : "`agentcards workflow list` tells which there are.",
+    });
+  }
+
+  async function toolsOf(place: Place): Promise<readonly Tool[]> {
+    const { workflows } = await all(place);
+    const made = await Promise.all(workflows.map(toolOf));
+    const seen = made.map(({ hash }) => hash).join();
+    if (made.length > 0 && seen !== told) onChange(made);
+    told = seen;
+    return made;
+  }
+
+  return {
+    all,
+    find,
+    tools: (place) => within(toolsOf(place), PATIENCE_MS, "the database is still being opened").catch(() => []),
+    async prepare(place, name, given) {
+      return await preparedRun(await find(place, name), given, `${WORKFLOW_SERVER}:${name}`);
+    },
+    async save(name, text, isReplacing = false) {
+      if (!NAME.test(name)) {
+        throw new AgentCardsError("INPUT_INVALID", `"${oneLine(name, 80)}" is no name for a workflow`, {
+          hint: "Letters, digits, _ and -, at most 64.",
+        });
+      }
+      await migrated();
+      const file = await parseWorkflowFile(text, `${name}.yaml`);
+      const before = await own.read();
+      const there = [...before.workflows, ...before.broken].find((one) => one.name === name);
+      if (there && !isReplacing) {
+        throw new AgentCardsError("INPUT_INVALID", `There is a workflow "${name}" already: ${there.path}`, {
+          hint: "Remove it first, choose another name, or say --replace.",
+        });
+      }
+      const path = there?.path ?? `${home.workflows}/${name}.yaml`;
+      await fs.mkdir(home.workflows, { recursive: true, mode: 0o700 });
+      await replaceFile(path, new TextEncoder().encode(text), 0o600);
+      return { ...file, name, path, text, hash: await sha256(text) };
+    },
+    async remove(place, name) {
+      const found = await find(place, name).catch(async (error) => {
+        const broken = (await all(place)).broken.find((one) => one.name === name);
+        if (!broken) throw error;
+        return { ...broken, tasks: [], options: {}, hash: "", text: "" } as SavedWorkflow & BrokenWorkflow;
+      });
+      if (dirname(found.path) !== home.workflows) {
+        throw new AgentCardsError("INPUT_INVALID", `workflow:${name} is a file of the project: ${found.path}`, {
+          hint: "Delete the file itself.",
+        });
+      }
+      await fs.remove(found.path);
+      return found;
+    },
+  };
+}
+
+/** The folder of a project's workflows, where the project is trusted. */
+function projectFolder({ loaded: { project, folder } }: Place): string | undefined {
+  if (project?.trusted) return `${dirname(project.path)}/workflows`;
+  return folder?.trustedBy ? `${folder.path}/.agentcards/workflows` : undefined;
+}
+
+async function asTool({ name, description = "", tasks, parameters = NO_PARAMETERS }: SavedWorkflow): Promise<Tool> {
+  const steps = tasks.map((task) => stepOf(task as Task)).join(" → ");
+  const text = `${description}${description && " "}(saved workflow: ${oneLine(steps, 500)})`;
+  return {
+    id: toolId(WORKFLOW_SERVER, name),
+    server: WORKFLOW_SERVER,
+    name,
+    description: text,
+    inputSchema: parameters,
+    hash: await sha256(canonicalJson([name, text, parameters])),
+  };
+}
+
+function stepOf(task: Task): string {
+  return "code" in task ? "code" : kindOf({ ...task, type: "tool" }).describe({ ...task, type: "tool" });
+}
