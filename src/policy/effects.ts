@@ -58,7 +58,7 @@ const ALSO_THINGS = new Set(
 const LEADS_TO_A_THING = new Set("get list read search find describe show view retrieve".split(" "));
 const JOINS = new Set(["and", "or", "then"]);
 
-/** What the words of a name promise: one that acts outweighs one that reads, wherever it stands. */
+/** The effect that the words of a name suggest: an acting word outweighs a reading one, wherever it stands. */
 function namedEffect(name: string): Effect | undefined {
   const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
   if (words.some((word, i) => ACTS.has(word) && !isThing(words, i))) return "effectful";

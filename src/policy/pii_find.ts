@@ -18,10 +18,10 @@ export const TOKEN =
   /(?:\[|%5[Bb])([a-z][a-z0-9_]{0,20})(?::|%3[Aa])([a-hjkmnp-tv-z][0-9a-hjkmnp-tv-z]{11})(?:\]|%5[Dd])/g;
 
 const MOST_ROUNDS = 8;
-/** How far back a word still says what a number is. */
+/** The distance within which an earlier word names the kind of a number. */
 const REACH = 64;
 
-/** How long configured patterns have taken. */
+/** The time that configured patterns have taken. */
 export interface Clock {
   ms: number;
 }
@@ -160,7 +160,7 @@ function findEmails(page: Page, from: number, to: number): readonly Found[] {
   return found;
 }
 
-/** Where the part before the at sign begins; at the sign itself when there is none. */
+/** The start of the part before the at sign; the sign itself if there is none. */
 function localStart(text: string, at: number): number {
   const isLocal = at > 0 && text[at - 1]! >= "\u0e00" ? /[\p{L}\p{N}]/u : LOCAL;
   let start = at;

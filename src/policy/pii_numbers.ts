@@ -19,7 +19,7 @@ interface Chunk {
 const FEWEST_DIGITS = 7;
 const MOST_DIGITS = 19;
 const FEWEST_OF_A_CARD = 12;
-/** What is longer is a table of numbers: in it only what needs no neighbour counts. */
+/** A longer text is a table of numbers: only findings that need no context count in it. */
 const MOST_CHUNKS = 12;
 
 /** A text, and what stands just before a place in it: with the name of the field when the text is all of its value. */
@@ -135,7 +135,7 @@ function lengthOfPlus(text: string, start: number): number {
 
 const spelling = (text: string, start: number, end: number) => text.slice(start, end).replace(/[\u00a0\u202f]/g, " ");
 
-/** Whether letters come shortly before: numbers in a row have none, and need no closer look. */
+/** True if letters come shortly before: numbers in a row have none and need no further check. */
 function mayBeNamed({ text, before }: Page, start: number): boolean {
   for (let i = start - 1; i >= start - 9; i--) {
     if (i < 0) return before(start).length > start;
@@ -213,7 +213,7 @@ const IBAN_LENGTHS = new Map(
     .split(" ").map((entry) => [entry.slice(0, 2), Number(entry.slice(2))] as const),
 );
 
-/** Where the IBAN ends that begins here, in one piece or in fours; undefined when there is none. */
+/** The end of the IBAN that begins here, in one piece or in groups of four; undefined if there is none. */
 function ibanEnd(text: string, start: number): number | undefined {
   const length = IBAN_LENGTHS.get(text.slice(start, start + 2));
   if (!length || isWordCharacter(text, start - 1)) return undefined;
@@ -241,7 +241,7 @@ function ibanEnd(text: string, start: number): number | undefined {
 
 // Characters
 
-/** Where the scripts begin that put no space between a word and a number. */
+/** The first code point of the scripts that put no space between a word and a number. */
 const WITHOUT_SPACES = 0x0e00;
 const PLUS = 0x2b;
 const OPENS = 0x28;
@@ -271,7 +271,7 @@ function isWordCharacter(text: string, at: number): boolean {
 const isTight = (text: string, at: number) => TIGHT.includes(codeAt(text, at));
 const isSpace = (text: string, at: number) => SPACES.includes(codeAt(text, at));
 
-/** Whether a bracket opens here around a few digits and nothing else. */
+/** True if a bracket here encloses a few digits and nothing else. */
 function opensGroup(text: string, at: number): boolean {
   if (codeAt(text, at) !== OPENS) return false;
   let end = at + 1;

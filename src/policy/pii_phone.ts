@@ -70,7 +70,7 @@ const DATE = /^\d{4}([-.\/])\d\d?\1\d\d?(?!\d)|^\d\d?([-.\/])\d\d?\2\d{4}(?!\d)|
 const COORDINATES = /^(?:\d{4}-\d{5}|\d{6}-\d{7})$/;
 /** MMDD hhmmss, and numbers of papers: 02-2024-1234. */
 const DATE_LIKE = /^(?:0\d|1[0-2])[0-3]\d[ \/-][0-2]\d[0-5]\d[0-5]\d$|^\d{2,3}[ -](?:19|20)\d\d[ -]\d{4}$/;
-/** What a number may look like when it is said to be one, and what it cannot be even then: an address, a time. */
+/** The forms of a number that is named as a phone number, and forms that are none even then: an address, a time. */
 const ANY_NUMBER = /^\(?\d{1,5}\)?(?:[ .\/-]\(?\d{2,8}\)?){1,5}$|^\d{8,13}$/;
 const NO_NUMBER = /^\d{1,3}(?:\.\d{1,3}){3}$|^1\d{9}$|^1[4-9]\d{11}$/;
 
@@ -92,10 +92,10 @@ function endsWith(text: string, label: RegExp): boolean {
   return label.test(text);
 }
 
-/** What stands around digits. */
+/** The characters around digits. */
 interface Surroundings {
   readonly plus: boolean;
-  /** Whether there can be a word before that says what they are. */
+  /** True if a word before the digits may name their kind. */
   readonly named: boolean;
   readonly before: () => string;
   readonly after: string;

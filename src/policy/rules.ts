@@ -1,7 +1,7 @@
 import type { AllowList, Config } from "../config/mod.ts";
 import { matchesPattern, splitToolId, WORKFLOW_SERVER } from "../model/mod.ts";
 
-/** What the configuration says about a tool. */
+/** The verdict of the configuration on a tool. */
 export type Verdict =
   | { readonly kind: "allow" }
   | {
@@ -28,7 +28,7 @@ export function judge(rules: Rules, toolId: string): Verdict {
   return rules.allow.every((list) => isListed(list, toolId)) ? verdict : NOT_LISTED;
 }
 
-/** What `deny` and `approve` say, whatever is allowed. */
+/** The verdict of `deny` and `approve`, which `allow` does not change. */
 export function judgeRules({ deny, approve, twins }: Rules, toolId: string): Verdict {
   const ids = idsOf(toolId, twins);
   const fits = (pattern: string) =>

@@ -12,7 +12,7 @@ const DANGEROUS = new Set(
 /** Without an annotation or the configuration's word, only a name that begins so is believed. */
 const READS_PLAINLY = /^([Gg]et|[Ll]ist|[Rr]ead|[Ss]earch|[Ff]ind|[Dd]escribe|[Ss]how|[Rr]etrieve)(?![a-z])/;
 const JOINED = /(^|[_-])(and|or|then)([_-]|$)|[a-z](And|Or|Then)[A-Z]/;
-/** What is given to be executed may do anything, whatever its tool is called. */
+/** Code that is passed for execution may do anything, whatever the name of its tool. */
 const EXECUTED = /^(sql|soql|code|script|command|cmd|expression|javascript|statement|program|query_?body)$/i;
 
 function isPlainReader({ id, name, annotations, inputSchema }: SpeculatedTool, policy: Config["policy"]): boolean {
@@ -25,7 +25,7 @@ function isPlainReader({ id, name, annotations, inputSchema }: SpeculatedTool, p
 
 type SpeculatedTool = Pick<Tool, "id" | "name" | "annotations" | "inputSchema">;
 
-/** Whether a call of a tool may be made before anybody asked for it: it only reads, and nothing at all speaks against it. */
+/** True if a call may be made ahead: its tool only reads, and no rule or name speaks against it. */
 export function maySpeculate(policy: Config["policy"], tool: SpeculatedTool): boolean {
   const { speculate } = policy;
   return speculate.enabled && effectOf(policy, tool) === "read" && isPlainReader(tool, policy) &&
@@ -34,7 +34,7 @@ export function maySpeculate(policy: Config["policy"], tool: SpeculatedTool): bo
     !splitWords(tool.name).some((word) => DANGEROUS.has(word.toLowerCase()));
 }
 
-/** What one call costs, as the configuration has it; of several patterns that fit, the longest counts. */
+/** The configured cost of one call; of several patterns that match, the longest counts. */
 export function costOf({ speculate }: Pick<Config["policy"], "speculate">, id: string): number {
   const fitting = Object.entries(speculate.costs).filter(([pattern]) => matchesPattern(pattern, id));
   return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0;

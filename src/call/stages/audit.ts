@@ -1,0 +1,53 @@
+import { type Call, type CallResult, isFailure, toAgentCardsError, toolId } from "../../model/mod.ts";
+import type { AuditEvent } from "../../policy/mod.ts";
+import type { Session } from "../session.ts";
+import type { Stage } from "./stage.ts";
+
+/** Codes of calls that a rule or a human did not let pass. */
+const REFUSED: ReadonlySet<string> = new Set(["TOOL_DENIED", "HUMAN_NEEDED", "APPROVAL_PENDING"]);
+
+/** Writes a row for every call before its answer goes out, refused ones too. An acting call has a row of `commit`, too. */
+export function audit(session: Session): Stage {
+  const { shared: { audit }, config: { audit: { content } } } = session;
+  return async (call, next) => {
+    const began = performance.now();
+    const ended = (outcome: string, code?: string) => {
+      const { arguments: given = call.params } = call.params;
+      const text = JSON.stringify(given);
+      audit.append({
+        ...eventOf(session, call),
+        kind: "call",
+        args: audit.digest(text),
+        ...content === "full" && { values: session.shared.redactor.clean(text) },
+        outcome,
+        code,
+        ms: Math.round((performance.now() - began) * 100) / 100,
+      });
+    };
+    let result: CallResult;
+    try {
+      result = await next(call);
+    } catch (error) {
+      const { code } = toAgentCardsError(error);
+      ended(REFUSED.has(code) ? "refused" : "error", code);
+      throw error;
+    }
+    ended(isFailure(result) ? "failed" : "ok");
+    return result;
+  };
+}
+
+/** The part of a row that tells the call and its author. */
+export function eventOf(session: Pick<Session, "client" | "cwd">, call: Call): Omit<AuditEvent, "kind"> {
+  const { address: { server, name }, method, origin: { by, run, task } } = call;
+  return {
+    call: call.id,
+    tool: toolId(server, name),
+    ...method !== "tools/call" && { method },
+    effect: call.effect,
+    by,
+    client: session.client.name,
+    folder: session.cwd,
+    ...run !== undefined && { parent: task === undefined ? run : `${run}/${task}` },
+  };
+}
