@@ -1,15 +1,15 @@
 // deno-lint-ignore-file no-console -- printing is what this file is for
-// deno task setup [--bin FOLDER]: installs the packages of deno.lock and the command `agentcards`. Run it again after
-// `git pull`. It imports no package, since it runs before there are any.
-import { chmod, copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+// deno task setup [--bin FOLDER]: installs the program of this clone and the command `agentcards`. Run it again after
+// `git pull`, which changes nothing that is installed. It imports no package, since it runs before there are any.
+import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type LauncherFiles, MARK, shellLauncher, windowsLauncher } from "./src/cli/launcher.ts";
+import { type CommandFiles, MARK, shellCommand, windowsCommand } from "./packaging/command_file.ts";
 
 const CLONE = fileURLToPath(new URL(".", import.meta.url));
 const OWN = join(CLONE, ".bin");
-/** As the README has it: whoever has Node.js can type it. */
-const SETUP = `npx -y deno@${Deno.version.deno} task setup`;
+/** The program that runs: neither an edit nor a `git pull` reaches it. */
+const PROGRAM = join(OWN, "agentcards");
 const IS_WINDOWS = Deno.build.os === "windows";
 
 class Refused extends Error {}
@@ -21,17 +21,10 @@ async function main(args: readonly string[]): Promise<void> {
   console.log("Installing the packages of deno.lock (their build scripts are not needed) …");
   await install();
   const deno = await keepDeno();
-  await copyFile(join(CLONE, "deno.lock"), join(OWN, "deno.lock"));
+  await installProgram();
   await mkdir(bin, { recursive: true });
-  const files: LauncherFiles = {
-    deno,
-    clone: CLONE,
-    config: join(CLONE, "deno.json"),
-    main: join(CLONE, "main.ts"),
-    locks: [join(CLONE, "deno.lock"), join(OWN, "deno.lock")],
-    setup: SETUP,
-  };
-  await writeAside(launcher, IS_WINDOWS ? windowsLauncher(files) : shellLauncher(files));
+  const files: CommandFiles = { deno, config: join(PROGRAM, "deno.json"), main: join(PROGRAM, "main.js") };
+  await writeAside(launcher, IS_WINDOWS ? windowsCommand(files) : shellCommand(files));
   await chmod(launcher, 0o755);
   const version = await run(launcher, ["--version"]);
   console.log(`agentcards ${version.trim()} is installed: ${launcher}`);
@@ -73,6 +66,20 @@ async function keepDeno(): Promise<string> {
   await link(Deno.execPath(), draft).catch(() => copyFile(Deno.execPath(), draft).then(() => chmod(draft, 0o755)));
   await rename(draft, kept);
   return kept;
+}
+
+/** Puts the program beside the one that may be running, then into its place. */
+async function installProgram(): Promise<void> {
+  const [draft, before] = [`${PROGRAM}.${Deno.pid}.new`, `${PROGRAM}.${Deno.pid}.old`];
+  const config = join(CLONE, "deno.json");
+  await run(Deno.execPath(), ["run", "-A", "--quiet", "--config", config, "packaging/pack.ts", "--into", draft]);
+  const had = await rename(PROGRAM, before).then(() => true, () => false);
+  await rename(draft, PROGRAM);
+  if (had) await rm(before, { recursive: true, force: true });
+  for (const name of await readdir(OWN)) {
+    // Left by a setup that was killed, and by older versions.
+    if (/^agentcards\.\d+\.(?:new|old)$|^deno\.lock$/.test(name)) await rm(join(OWN, name), { recursive: true });
+  }
 }
 
 async function writeAside(path: string, text: string): Promise<void> {
