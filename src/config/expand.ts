@@ -21,8 +21,9 @@ export function variablesNamedIn(server: ServerConfig): string[] {
   return [...new Set(textsOf(server).flatMap((text) => [...text.matchAll(REFERENCE)].map((match) => match[1]!)))];
 }
 
-function textsOf({ command, args, env, cwd, url, headers }: ServerConfig): string[] {
-  const texts = [command, cwd, url, ...args ?? [], ...Object.values(env ?? {}), ...Object.values(headers ?? {})];
+function textsOf({ command, args, env, cwd, url, headers, oauth }: ServerConfig): string[] {
+  const records = [env, headers, oauth].flatMap((record) => Object.values(record ?? {}));
+  const texts = [command, cwd, url, ...args ?? [], ...records];
   return texts.filter((text) => text !== undefined);
 }
 
@@ -59,11 +60,14 @@ export function resolveServer(server: ServerConfig, variables: Variables, rules 
     cwd: server.cwd && filler("cwd")(server.cwd),
     url: server.url && filler("url")(server.url),
     headers: fillAll(server.headers, filler("headers")),
+    oauth: fillAll(server.oauth, filler("oauth")),
   };
   const named = (record: Readonly<Record<string, string>> | undefined) =>
     Object.entries(record ?? {}).map(([name, value]) => ({ name, value }));
   note("env", named(resolved.env));
   note("headers", named(resolved.headers));
+  const secret = resolved.oauth?.client_secret;
+  if (secret !== undefined) note("oauth", [{ name: "client_secret", value: secret }]);
   note("args", namedArguments(resolved.args ?? []));
   if (resolved.url !== undefined) note("url", [{ name: "url", value: resolved.url }]);
   if (missing.size > 0) {

@@ -20,6 +20,8 @@ export interface Home {
   readonly piiKey: string;
   /** What clients that come over HTTP must know. */
   readonly httpToken: string;
+  /** The tokens of remote servers that the user has signed in to. */
+  readonly tokens: string;
   /** What can be made anew at any time. */
   readonly cache: string;
   readonly backups: string;
@@ -27,6 +29,10 @@ export interface Home {
   readonly marker: string;
   /** How strong the sandbox was, and which weaker level the user accepted. */
   readonly sandbox: string;
+  /** The record of every call, in files that are chained and signed. */
+  readonly audit: string;
+  /** Saved workflows, a file each. */
+  readonly workflows: string;
   /** The tools of each server, for as long as the database cannot be read. */
   readonly catalogue: string;
 }
@@ -55,10 +61,13 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     models: `${dir}/models`,
     piiKey: `${dir}/pii.key`,
     httpToken: `${dir}/http.token`,
+    tokens: `${dir}/tokens.json`,
     cache: `${dir}/cache`,
     backups: `${dir}/backups`,
     marker: `${dir}/database.marker`,
     sandbox: `${dir}/sandbox.json`,
+    audit: `${dir}/audit`,
+    workflows: `${dir}/workflows`,
     catalogue: `${dir}/catalogue.json`,
   });
 }

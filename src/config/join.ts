@@ -18,13 +18,21 @@ export interface Files {
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
   const own = project?.file ?? {};
-  if (own.engine || own.embeddings || own.expose || own.durability) {
+  if (own.engine || own.embeddings || own.expose || own.durability || own.audit) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${project?.path}: engine, embeddings, expose and durability belong into the global file`,
+      `Cannot use ${project?.path}: engine, embeddings, expose, durability and audit belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },
+    );
+  }
+  const forClients = Object.entries(own.servers ?? {}).find(([, server]) => server.clients !== undefined)?.[0];
+  if (forClients !== undefined) {
+    throw new AgentCardsError(
+      "CONFIG_INVALID",
+      `Cannot use ${project?.path}: servers.${forClients}.clients belongs into the global file`,
+      { hint: "Remove it from the project's file: a trusted project's servers are for every client." },
     );
   }
   const limits = { ...DEFAULTS.limits, ...defined(global.limits) };
@@ -67,6 +75,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
       not: global.secrets?.not ?? [],
       also: [global, ...trusted].flatMap(({ secrets }) => secrets?.also ?? []),
     },
+    audit: { ...DEFAULTS.audit, ...defined(global.audit) },
     policy: joinPolicy({ global, trusted, untrusted }, { own, twins: twinsOf(all) }),
     limits,
   };

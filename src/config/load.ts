@@ -24,7 +24,12 @@ export interface LoadedConfig {
   readonly notes: readonly string[];
 }
 
+/** Whom a configuration is read for: the user, who sees all, or a client, by the name that its `serve` says. */
+export type Viewer = "user" | { readonly client?: string | undefined };
+
 export interface LoadOptions {
+  /** Whom it is read for; a client without a name unless told. */
+  readonly viewer?: Viewer;
   /** The environment of the session, which tells where its client keeps its records. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** False for sessions that come over HTTP: the folder of their process is nobody's. */
@@ -33,13 +38,13 @@ export interface LoadOptions {
 
 /** Global file plus the trusted project's file for `cwd`, tightened by every file from there upwards, frozen. */
 export async function loadConfig(home: Home, cwd: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const { env = {}, hasFolder = true } = options;
+  const { env = {}, hasFolder = true, viewer = {} } = options;
   const global = await readConfigFile(home.config);
   const places = await projectPlaces(cwd, home);
   const folder = hasFolder ? await sessionFolder(cwd, home, env) : undefined;
   const project = places.find(({ file }) => file)?.file;
   const rules = await rulesOf(places);
-  const config = joinConfig({
+  const joined = joinConfig({
     global,
     // The very text whose hash was pinned: the file may have changed since.
     ...project?.trusted && { project: { path: project.path, file: parseConfig(project.text, project.path) } },
@@ -48,11 +53,24 @@ export async function loadConfig(home: Home, cwd: string, options: LoadOptions =
     folderOf: (server) => startFolder(server, { folder, root: project && projectRoot(project) }),
   });
   return deepFreeze({
-    config,
+    config: visibleTo(viewer, joined),
     ...project && { project },
     ...folder && { folder },
     notes: [...places.flatMap(noteOf), ...rules.notes],
   });
+}
+
+/**
+ * The configuration without the servers that are for other clients. What is denied or asked about for one of those still
+ * holds for the entries that start the same program.
+ */
+function visibleTo(viewer: Viewer, config: Config): Config {
+  if (viewer === "user") return config;
+  const { client } = viewer;
+  const seen = Object.entries(config.servers).filter(([, { clients }]) =>
+    clients === undefined || client !== undefined && clients.includes(client)
+  );
+  return { ...config, servers: Object.fromEntries(seen) };
 }
 
 interface Rules {

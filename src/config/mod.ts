@@ -14,10 +14,11 @@ export {
   type Source,
 } from "./clients/client.ts";
 export { findServers, type Found } from "./clients/find.ts";
+export { extractSecrets, openVault } from "./clients/extract.ts";
 export type { Item } from "./clients/item.ts";
 export { type Move, type Moves, type Origin, originText, planMoves } from "./clients/moves.ts";
 export { parseFile } from "./clients/parse.ts";
-export { type Permissions, readPermissions } from "./clients/permissions.ts";
+export { type CarriedRule, type Permissions, readPermissions } from "./clients/permissions.ts";
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, reverse, rewrite } from "./clients/rewrite.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
@@ -31,10 +32,11 @@ export {
   requireOwnSocket,
   socketPath,
 } from "./home.ts";
-export { loadConfig, type LoadedConfig } from "./load.ts";
+export { loadConfig, type LoadedConfig, type Viewer } from "./load.ts";
 export { type PlacedServer, placeServer, startFolder } from "./place.ts";
 export { programOf, scriptOf } from "./program.ts";
 export { parseConfig, readConfigFile } from "./read.ts";
+export { isRelativeCommand, relativeWord } from "./runner.ts";
 export {
   type AllowList,
   type Config,
@@ -45,6 +47,7 @@ export {
   type ServerConfig,
 } from "./schema.ts";
 export { type Secret, secretsIn } from "./secret_values.ts";
+export { configPaths, createLook, type Look, stampOf } from "./stamp.ts";
 export { addSecrets, readableByOthers, readSecrets } from "./secrets.ts";
 export { unusable } from "./tighten.ts";
 export {
@@ -56,4 +59,4 @@ export {
   trustFolder,
   trustProject,
 } from "./trust.ts";
-export { type Additions, mergeConfig, removeServers, replaceFile, writeConfig } from "./write.ts";
+export { type Additions, mergeConfig, removeServers, replaceFile, switchServer, writeConfig } from "./write.ts";

@@ -1,4 +1,4 @@
-import { AgentCardsError, nearest, SERVER_NAME } from "../model/mod.ts";
+import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
@@ -37,6 +37,27 @@ const variables = z.record(
   z.union([z.string(), z.number(), z.boolean()], { error: "must be text" }).transform(String),
 );
 
+/** How to sign in to a remote server, where what it says about that is not enough. */
+const oauth = z.strictObject({
+  /** A client that was registered by hand; or the https address of a document about us. */
+  client_id: z.string().min(1).max(2_000).optional(),
+  client_secret: z.string().min(1).optional(),
+  /** The authorization server that the client belongs to: no other is told its secret. */
+  issuer: z.string().min(1).optional(),
+  scope: z.string().min(1).max(2_000).optional(),
+  /** The address that was registered for the client. */
+  redirect_uri: z.string().regex(
+    /^http:\/\/(?:127\.0\.0\.1|localhost):\d{1,5}\/[\w./-]*$/,
+    'must be like "http://127.0.0.1:7421/callback"',
+  ).optional(),
+}).superRefine(({ client_id, client_secret, issuer }, context) => {
+  const problem = (message: string) => context.addIssue({ code: "custom", message });
+  if (client_secret !== undefined && client_id === undefined) problem("has a client_secret and no client_id");
+  if (client_secret !== undefined && issuer === undefined) {
+    problem("needs issuer, the authorization server that may be told the client_secret");
+  }
+});
+
 const server = z.strictObject({
   command: z.string().min(1).optional(),
   args: z.array(z.union([z.string(), z.number()], { error: "must be text" }).transform(String)).optional(),
@@ -46,8 +67,11 @@ const server = z.strictObject({
   url: z.string().min(1).optional(),
   transport: z.enum(["http", "sse"]).optional(),
   headers: variables.optional(),
+  oauth: oauth.optional(),
   disabled: z.boolean().optional(),
   shared: z.boolean().optional(),
+  /** The clients that see it, by the names that `serve --client` says; absent: all of them. */
+  clients: z.array(z.string().regex(CLIENT_NAME, 'must be a client such as "claude-code" or "cursor"')).optional(),
   timeout: duration.optional(),
   start_timeout: duration.optional(),
   idle_stop: duration.optional(),
@@ -55,7 +79,7 @@ const server = z.strictObject({
   const problem = (message: string) => context.addIssue({ code: "custom", message });
   if (value.command && value.url) return problem("has both command and url; a server is one or the other");
   if (!value.command && !value.url) return problem("needs a command (a program to start) or a url (a remote server)");
-  const foreign = value.command ? ["transport", "headers"] as const : ["args", "env", "cwd"] as const;
+  const foreign = value.command ? ["transport", "headers", "oauth"] as const : ["args", "env", "cwd"] as const;
   const wrong = foreign.filter((key) => value[key] !== undefined);
   if (wrong.length) problem(`${wrong.join(", ")} does not go with ${value.command ? "command" : "url"}`);
   if (value.shared && value.cwd !== undefined && !/^(?:auto$|neutral$|\$|[A-Za-z]:|[\\/])/.test(value.cwd)) {
@@ -111,6 +135,17 @@ export const fileSchema = z.strictObject({
   secrets: z.strictObject({
     not: z.array(z.string().min(1).max(200)).optional(),
     also: z.array(z.string().min(1).max(200)).optional(),
+  }).optional(),
+  audit: z.strictObject({
+    /** `digests`: rows hold keyed digests of arguments; `full`: the arguments themselves, without secrets. */
+    content: z.enum(["digests", "full"]).optional(),
+    /** How long rows are kept. */
+    keep: durationUpTo(CENTURY).optional(),
+    /** A second place for signed heads: a file, or a program that reads each from its stdin. */
+    head_to: z.union([
+      z.string().regex(/^(?:\/|[A-Za-z]:[\\/])/, "must be an absolute path"),
+      z.strictObject({ command: z.string().min(1), args: z.array(z.string()).optional() }),
+    ], { error: "must be an absolute path, or { command, args }" }).optional(),
   }).optional(),
   policy: z.strictObject({
     /** Tools that may not be called at all. */
@@ -185,6 +220,7 @@ export interface Config {
   readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
   readonly secrets: SecretRules;
+  readonly audit: Readonly<{ content: "digests" | "full"; keep: number; head_to?: HeadPlace | undefined }>;
   readonly policy: Readonly<{
     deny: readonly string[];
     approve: readonly string[];
@@ -205,6 +241,9 @@ export interface Config {
   }>;
   readonly limits: Limits;
 }
+
+/** A second place for the signed heads of the audit. */
+export type HeadPlace = string | Readonly<{ command: string; args?: readonly string[] | undefined }>;
 
 /** What one file lets pass of the servers that it names. */
 export interface AllowList {
@@ -236,6 +275,7 @@ export const DEFAULTS = {
   expose: { tools: "meta", prefix: "server", resources: true },
   sandbox: { minimum_level: 0 },
   secrets: NO_SECRET_RULES,
+  audit: { content: "digests", keep: 365 * 86_400_000 } as Config["audit"],
   policy: {
     deny: [],
     approve: [],

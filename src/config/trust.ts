@@ -63,6 +63,11 @@ export async function findProject(cwd: string, home: Home): Promise<ProjectFile 
   }
 }
 
+/** The paths at which a project's file is looked for, the nearest first. */
+export async function projectFilesFrom(cwd: string): Promise<string[]> {
+  return [...upwards(await realPath(cwd))].map((folder) => join(folder, ".agentcards", "config.yaml"));
+}
+
 function* upwards(folder: string): Generator<string> {
   for (let dir = folder;; dir = dirname(dir)) {
     yield dir;

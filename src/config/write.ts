@@ -11,17 +11,23 @@ type Servers = NonNullable<ConfigFile["servers"]>;
 /** What goes into a configuration file on top of what is there. */
 export interface Additions {
   readonly servers: Readonly<Servers>;
+  /** True: every client may see these servers, those that are there already, too. */
+  readonly isShared?: boolean;
   readonly deny: readonly string[];
   readonly approve: readonly string[];
 }
 
-/** The file's text with the additions, its comments and order kept. A server that is there already is left alone. */
+/**
+ * The file's text with the additions, its comments and order kept. A server that is there already is left alone, except
+ * that it is for the clients of both.
+ */
 export function mergeConfig(text: string, additions: Additions, path: string): string {
   const known = parseConfig(text, path);
   const servers = Object.entries(additions.servers).filter(([name]) => !Object.hasOwn(known.servers ?? {}, name));
   const deny = additions.deny.filter((pattern) => !known.policy?.deny?.includes(pattern));
   const approve = additions.approve.filter((pattern) => !known.policy?.approve?.includes(pattern));
-  if (servers.length + deny.length + approve.length === 0) return text;
+  const widened = widenedClients(additions, known.servers ?? {});
+  if (servers.length + deny.length + approve.length + widened.length === 0) return text;
 
   const document = text.trim() === "" ? new Document({}) : parseDocument(text);
   if (!isMap(document.contents)) {
@@ -30,6 +36,10 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
     document.commentBefore = comment;
   }
   for (const [name, server] of servers) document.setIn(["servers", name], document.createNode(server));
+  for (const [name, clients] of widened) {
+    if (clients) document.setIn(["servers", name, "clients"], document.createNode(clients, { flow: true }));
+    else document.deleteIn(["servers", name, "clients"]);
+  }
   for (const [list, patterns] of [["deny", deny], ["approve", approve]] as const) {
     const at = ["policy", list];
     if (patterns.length > 0 && !isSeq(document.getIn(at, true))) document.setIn(at, document.createNode([]));
@@ -40,6 +50,16 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
   return merged;
 }
 
+/** The servers that are there and get more clients, with their clients from now on; undefined for all. */
+function widenedClients({ servers, isShared }: Additions, known: Servers): [string, string[] | undefined][] {
+  return Object.entries(servers).flatMap(([name, { clients = [] }]): [string, string[] | undefined][] => {
+    const before = Object.hasOwn(known, name) ? known[name]!.clients : undefined;
+    if (!before) return [];
+    const after = [...new Set([...before, ...clients])];
+    return isShared ? [[name, undefined]] : after.length > before.length ? [[name, after]] : [];
+  });
+}
+
 /** The file's text without these servers, its comments and order kept. */
 export function removeServers(text: string, names: readonly string[], path: string): string {
   const known = parseConfig(text, path).servers ?? {};
@@ -47,6 +67,14 @@ export function removeServers(text: string, names: readonly string[], path: stri
   if (there.length === 0) return text;
   const document = parseDocument(text);
   for (const name of there) document.deleteIn(["servers", name]);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+/** The file's text with a server switched on or off, its comments and order kept. */
+export function switchServer(text: string, name: string, isOn: boolean): string {
+  const document = parseDocument(text);
+  if (isOn) document.deleteIn(["servers", name, "disabled"]);
+  else document.setIn(["servers", name, "disabled"], true);
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
@@ -69,7 +97,7 @@ export function settleName({ name, server, tags }: Nameless, taken: Readonly<Ser
   for (let n = 2;; n++) if (fits(tagged(name, String(n)))) return tagged(name, String(n));
 }
 
-function definition({ disabled: _, ...rest }: Servers[string]): string {
+function definition({ disabled: _, clients: _clients, ...rest }: Servers[string]): string {
   return canonicalJson(rest);
 }
 

@@ -4,9 +4,11 @@ import { takeLock } from "../db/start.ts";
 import { AgentCardsError, describe } from "../model/start.ts";
 import { VERSION } from "../platform/start.ts";
 import {
+  type Activity,
   askingVariables,
   type Channel,
   closeOnExec,
+  createActivity,
   type Hello,
   HELLO_TIMEOUT_MS,
   HOME_REFUSED,
@@ -24,10 +26,13 @@ import {
 } from "../serve/start.ts";
 import { fs, stdio, system } from "../platform/start.ts";
 import net from "node:net";
+import { watchInstallation } from "./hand_over.ts";
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
 
 const WARM_UP_AFTER_MS = 50;
+/** A client that began together with the engine gets its list of tools before the rest of the engine is loaded. */
+const REST_AFTER_MS = 100;
 const FIRST_SWEEP_AFTER_MS = 10_000;
 
 /**
@@ -59,7 +64,9 @@ async function run(home: Home): Promise<number> {
   >;
   using possession = watchPossession(home, (lost) => void abandonHome(lost, { report }));
   const { isStillOurs } = possession;
-  const gateway = front.then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
+  const rest = Promise.withResolvers<void>();
+  const gateway = front.then(() => void setTimeout(rest.resolve, REST_AFTER_MS)).then(() => rest.promise)
+    .then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
     .then(({ createGateway }) => createGateway(home, { logToStderr: false, isStillOurs }));
   const report = (what: string, reason: unknown) =>
     gateway.then(() => (import("../telemetry/log.ts" as string) as Promise<typeof import("../telemetry/log.ts")>))
@@ -74,16 +81,21 @@ async function run(home: Home): Promise<number> {
   });
 
   const connections = new Set<Channel>();
+  const newer = new Set<Channel>();
+  const activity = createActivity();
+  const { isIdle } = watchInstallation({ gateway, activity, newer, stop, report });
   const idle = idleTimer(gateway, stop);
   const serve = async (channel: Channel) => {
     connections.add(channel);
     idle.busy();
     try {
-      await serveConnection(channel, { home, front, gateway, stop, others: () => connections.size - 1 });
+      const isAlone = () => connections.size === 1 && isIdle();
+      await serveConnection(channel, { home, front, rest, gateway, activity, newer, stop, isAlone });
     } catch (error) {
       await report("connection failed", error);
     } finally {
       connections.delete(channel);
+      newer.delete(channel);
       channel.close();
       if (connections.size === 0) idle.rest();
     }
@@ -98,6 +110,8 @@ async function run(home: Home): Promise<number> {
     () =>
       (import("./gc.ts" as string) as Promise<typeof import("./gc.ts")>)
         .then(async ({ sweepNowAndThen }) => sweepNowAndThen((await gateway).workflows.isRunning))
+        // Loaded before an update could replace it: commands are not sent again.
+        .then(() => import("../control/server.ts" as string))
         .catch((error) => report("memory is not swept", error)),
     FIRST_SWEEP_AFTER_MS,
   );
@@ -148,7 +162,7 @@ function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
     },
     rest() {
       isBusy = false;
-      gateway.then(({ idleExitMs }) => {
+      gateway.then(({ idleExitMs }) => idleExitMs()).then((idleExitMs) => {
         clearTimeout(timer);
         if (!isBusy) timer = setTimeout(stop, idleExitMs);
       }, stop);
@@ -159,10 +173,15 @@ function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
 interface Engine {
   readonly home: Home;
   readonly front: Promise<typeof import("../serve/client_connection.ts")>;
+  /** Resolved when the rest of the engine is to be loaded. */
+  readonly rest: PromiseWithResolvers<void>;
   readonly gateway: Promise<Gateway>;
+  readonly activity: Activity;
+  /** Connections of a newer version. */
+  readonly newer: Set<Channel>;
   stop(): void;
-  /** How many other connections there are. */
-  others(): number;
+  /** Whether nothing is under way, and a new connection is the only one. */
+  isAlone(): boolean;
 }
 
 async function serveConnection(client: Channel, engine: Engine): Promise<void> {
@@ -178,8 +197,10 @@ async function serveConnection(client: Channel, engine: Engine): Promise<void> {
     if (welcome.leaving) engine.stop();
     return;
   }
-  const { gateway } = engine;
-  const shown = lastShown(engine.home, hello.cwd);
+  const { gateway, activity } = engine;
+  if (isNewer(hello.version, VERSION)) engine.newer.add(client);
+  const viewer = hello.kind === "control" ? "user" : { client: hello.client };
+  const shown = lastShown(engine.home, hello.cwd, viewer);
   const { cwd, env, connection } = hello;
   const session = gateway.then(({ openSession }) =>
     // Only `serve --http` asks for related requests; its clients have no folder.
@@ -187,12 +208,15 @@ async function serveConnection(client: Channel, engine: Engine): Promise<void> {
       cwd,
       env,
       connection,
+      viewer,
       hasFolder: hello.tellsRelated !== true,
+      keepsServers: hello.kind !== "mcp",
       // An older client has sent its whole environment, and would pass the question on.
       ...hello.agentcards === PROTOCOL && { variables: ask },
     })
   );
   session.catch(() => {});
+  if (hello.isCrowd === true) client.neverRest?.();
   try {
     if (hello.kind === "mcp") {
       const { serveClient } = await engine.front;
@@ -201,11 +225,14 @@ async function serveConnection(client: Channel, engine: Engine): Promise<void> {
         tellsRelated: hello.tellsRelated === true,
         isCrowd: hello.isCrowd === true,
         connection,
+        activity,
+        rest: engine.rest,
       });
     } else {
+      engine.rest.resolve();
       const { serveControl } =
         await (import("../control/server.ts" as string) as Promise<typeof import("../control/server.ts")>);
-      await serveControl(channel, { gateway: await gateway, session, stop: engine.stop });
+      await serveControl(channel, { gateway: await gateway, session, activity, stop: engine.stop });
     }
   } finally {
     await session.then(async (open) => (await gateway).closeSession(open), () => {});
@@ -222,8 +249,8 @@ function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } 
   }
   if (!isHello(hello)) return { welcome: { ...welcome, error: "the first line must be a hello" } };
   const isUnderstood = isSpoken(hello.agentcards);
-  // A newer version takes over when nobody else is here. An older one would find this version again.
-  if (engine.others() === 0 && (!isUnderstood || isNewer(hello.version, VERSION))) {
+  // A newer version takes over at once when nobody else is here. An older one would find this version again.
+  if (engine.isAlone() && (!isUnderstood || isNewer(hello.version, VERSION))) {
     return { hello, welcome: { ...welcome, leaving: true } };
   }
   if (isUnderstood) return { hello, welcome };

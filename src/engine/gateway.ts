@@ -12,23 +12,26 @@ import {
   type Shared,
 } from "../call/mod.ts";
 import { createCodeRoom } from "../code/mod.ts";
-import { DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
+import { type Config, DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
 import type { Gateway } from "../control/mod.ts";
 import { createJournal } from "../dag/mod.ts";
 import type { HomeDatabase } from "../db/mod.ts";
-import { type Reaper, startReaper } from "../mcp/mod.ts";
-import { AgentCardsError, describe, isObject } from "../model/mod.ts";
+import { lazyDatabase } from "../db/start.ts";
+import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
+import { AgentCardsError, describe } from "../model/mod.ts";
+import { type Audit, headSender, openAudit } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
 import { createRedactor, log, type LogLevel, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
-import { createTemplates, createWorkflows, filledIn, resultOfRun, workflowAnswer } from "../workflow/mod.ts";
+import { createSavedRunner, createSavedWorkflows, createWorkflows, filesFromDatabase } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
+import { watchConfig } from "./config_watch.ts";
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
-  /** Whether lock, data folder and socket are still the ones that were taken; nothing is acknowledged when not. */
+  /** True while lock, data folder and socket are still the ones that were taken; otherwise nothing is acknowledged. */
   readonly isStillOurs?: () => boolean;
 }
 
@@ -39,8 +42,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const settings = await engineSettings(home);
   await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor })
     .catch((error) => stdio.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
-  if (settings.problem) log("error", "configuration refused", { reason: settings.problem });
-  log("info", "engine started", { version: VERSION, pid: system.pid });
+  if (settings.problem) log("error", "configuration_refused", { reason: settings.problem });
+  log("info", "engine_started", { version: VERSION, pid: system.pid });
   void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
   let opening: Promise<HomeDatabase> | undefined;
@@ -59,7 +62,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
           onReopened: () => void workflows.recover(),
         })
       );
-  const maybeDatabase = whenAwaited(async () => await (await database()).ready());
+  const db = lazyDatabase(async () => (await database()).database);
 
   let reaper: Reaper | undefined;
   let isClosing = false;
@@ -67,18 +70,20 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const { limits, durability } = settings;
   const results = createResultStore({
     directory: home.results,
-    database: maybeDatabase,
+    database: db,
     limits,
     isSynced: durability === "power",
   });
   const large = createLargeFrames(results, redactor);
-  const calls = createCallLog(maybeDatabase);
-  const search = createToolSearch({ database: maybeDatabase, models: home.models });
-  const learning = createLearning({ database: maybeDatabase, redactor });
-  const templates = createTemplates(maybeDatabase, search.prepare);
+  const calls = createCallLog(db);
+  const audit = auditOf(home, settings.audit);
+  const isBusy = () => calls.isBusy() || workflows.isRunning();
+  const search = createToolSearch({ database: db, models: home.models, isBusy });
+  const learning = createLearning({ database: db, redactor });
+  const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
     home,
-    catalogues: createCatalogueStore(maybeDatabase, {
+    catalogues: createCatalogueStore(db, {
       copy: home.catalogue,
       hints: `${home.cache}/offering.json`,
       onHint: () => forgetShown(home),
@@ -87,37 +92,26 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     search,
     redactor,
     large,
+    tokens: openTokenFile({ path: home.tokens, locks: `${home.cache}/locks`, onSecrets: redactor.add }),
     reaper() {
       if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
       return reaper ??= startReaper(`${home.cache}/children`);
     },
     sharedServers: new Map(),
-    privacy: (policy) =>
-      createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, maybeDatabase) }),
+    privacy: (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) }),
     approvals: createOpenApprovals(),
+    audit,
     record: calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
-    templates,
-    async runTemplate(session, name, call) {
-      const template = await templates.find(name);
-      const options = template.pause ? { pause: template.pause } : {};
-      const given = isObject(call.params.arguments) ? call.params.arguments : {};
-      const request = { tasks: filledIn(template, given), options, name: `workflow:${name}` };
-      const view = await workflows.start(request, { session, caller: call, by: "agent" });
-      const result = resultOfRun(await workflowAnswer(view, session), view.state.status === "failed");
-      return { kind: "result", result };
-    },
+    saved,
+    runSaved: (session, name, call) => runSaved(session, name, call),
   };
   const sessions = new Set<Session>();
   // The caller holds the home's lock, so nobody else can have the database open.
-  const journal = createJournal(maybeDatabase, {
+  const journal = createJournal(db, {
     isAlone: true,
     ...options.isStillOurs && { isStillOurs: options.isStillOurs },
-    problem() {
-      const state = opened?.state();
-      return state && "problem" in state ? state.problem : undefined;
-    },
   });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
   const workflows = createWorkflows({
@@ -127,10 +121,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
   });
 
+  const runSaved = createSavedRunner(saved, workflows);
   const suggestions = createSuggestions(learning);
 
   /** All that are open; one whose connection is gone may still carry a run, but takes up no other. */
   const open = new Set<Session>();
+  const watching = watchConfig(open);
 
   const dispose = async (session: Session) => {
     if (open.delete(session)) await session[Symbol.asyncDispose]();
@@ -138,7 +134,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   return {
     home,
     sessions,
-    idleExitMs: settings.idle_exit,
+    async idleExitMs() {
+      const now = await engineSettings(home);
+      return now.problem ? settings.idle_exit : now.idle_exit;
+    },
     redactor,
     database,
     databaseState: () => opened?.state() ?? { kind: "closed" },
@@ -153,7 +152,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     code,
     learning,
     suggestions,
-    templates,
+    saved,
+    audit,
     async closeSession(session) {
       sessions.delete(session);
       await workflows.released(session);
@@ -161,6 +161,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     },
     async [Symbol.asyncDispose]() {
       isClosing = true;
+      watching[Symbol.dispose]();
       await workflows.close();
       await code.close();
       await Promise.all([...open].map(dispose));
@@ -170,20 +171,31 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await search.close();
       await shared.catalogues.settled();
       await calls.flush();
+      audit[Symbol.dispose]();
       await learning.flush();
       const home = await opening;
       if (options.isStillOurs?.() === false) home?.abandon();
       else await home?.close();
-      log("info", "engine stopped");
+      log("info", "engine_stopped");
       await stopLog();
     },
   };
+}
+
+function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {
+  return openAudit({
+    folder: home.audit,
+    engine: `${VERSION}-${system.pid}`,
+    keepMs: keep,
+    ...head_to !== undefined && { onHead: headSender(head_to) },
+  });
 }
 
 interface EngineSettings {
   readonly idle_exit: number;
   readonly log_level: LogLevel;
   readonly durability: "power" | "process";
+  readonly audit: Config["audit"];
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
   readonly problem?: string;
 }
@@ -191,9 +203,14 @@ interface EngineSettings {
 /** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
 async function engineSettings(home: Home): Promise<EngineSettings> {
   try {
-    const { engine, limits, durability = DEFAULTS.durability } = await readConfigFile(home.config);
+    const { engine, limits, audit, durability = DEFAULTS.durability } = await readConfigFile(home.config);
     return {
       durability,
+      audit: {
+        content: audit?.content ?? DEFAULTS.audit.content,
+        keep: audit?.keep ?? DEFAULTS.audit.keep,
+        head_to: audit?.head_to,
+      },
       idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
       log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
       limits: {
@@ -202,17 +219,7 @@ async function engineSettings(home: Home): Promise<EngineSettings> {
       },
     };
   } catch (error) {
-    const { engine, limits, durability } = DEFAULTS;
-    return { ...engine, limits, durability, problem: describe(error) };
+    const { engine, limits, durability, audit } = DEFAULTS;
+    return { ...engine, limits, durability, audit, problem: describe(error) };
   }
-}
-
-/** A promise whose work is done each time that somebody waits for it. */
-function whenAwaited<T>(work: () => Promise<T>): Promise<T> {
-  return {
-    then: (resolve, reject) => work().then(resolve, reject),
-    catch: (reject) => work().catch(reject),
-    finally: (settled) => work().finally(settled),
-    [Symbol.toStringTag]: "Promise",
-  };
 }

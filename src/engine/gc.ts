@@ -4,11 +4,11 @@ import v8 from "node:v8";
 import vm from "node:vm";
 
 export interface SweepOptions {
-  /** How much memory values take up, garbage among them. */
+  /** The memory of values, garbage included. */
   readonly used: () => number;
   readonly collect: () => void;
   readonly now: () => number;
-  /** Whether something is under way that is not to be held up. */
+  /** True while work is under way that must not be delayed. */
   readonly isBusy: () => boolean;
 }
 
@@ -16,7 +16,7 @@ const MB = 1024 * 1024;
 const LOOK_EVERY_MS = 5_000;
 /** Less garbage than this is not worth the time that collecting it takes: 50 to 100 ms. */
 const WORTH_BYTES = 8 * MB;
-/** What grows by less from one look to the next is nobody's work. */
+/** Memory that grows by less between two looks is not due to work. */
 const QUIET_BYTES = MB / 2;
 /** Whoever calls without a pause for so long waits that time once. */
 const LATEST_MS = 60_000;
@@ -36,7 +36,7 @@ export function createSweeper({ used, collect, now, isBusy }: SweepOptions): { l
       const began = now();
       collect();
       [floor, last, sweptAt] = [used(), Infinity, now()];
-      log("debug", "memory swept", { from_mb: inMb(bytes), to_mb: inMb(floor), ms: Math.round(sweptAt - began) });
+      log("debug", "memory_swept", { from_mb: inMb(bytes), to_mb: inMb(floor), ms: Math.round(sweptAt - began) });
     },
   };
 }

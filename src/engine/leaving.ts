@@ -18,14 +18,14 @@ export interface Leaving {
  */
 export async function abandonHome(lost: string, { report }: Leaving): Promise<never> {
   const reason = `${lost} was removed or replaced: process ${system.pid} leaves, another engine may be at work there`;
-  await inTime(say("home lost", reason, report));
+  await inTime(say("home_lost", reason, report));
   return system.exit(LOST_ITS_HOME);
 }
 
 /** Ends this process when closing takes too long. */
 export async function leaveUnclosed({ report }: Leaving): Promise<never> {
   const reason = `process ${system.pid} did not close within ${CLOSE_WITHIN_MS / 1_000} s and ends as it is`;
-  await inTime(say("engine not closed", reason, report));
+  await inTime(say("engine_not_closed", reason, report));
   return system.exit(1);
 }
 

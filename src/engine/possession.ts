@@ -7,7 +7,7 @@ import { unrefTimer } from "../platform/start.ts";
  * on, not the path: whoever removes or replaces one of them lets a second engine in.
  */
 export interface Possession extends Disposable {
-  /** Whether all of them are still the ones that were taken. Takes some 10 µs; once false, it stays false. */
+  /** True while all of them are still the ones that were taken. Takes some 10 µs; once false, it stays false. */
   isStillOurs(): boolean;
   /** Counts a path among them as it is now. */
   add(path: string): void;

@@ -1,8 +1,10 @@
-/** The words that start AgentCards: the compiled binary, or this Deno with this checkout, whichever program runs now. */
+/** As it was at the start: an update removes the file that is running, and the system then has no name for it. */
+export const DENO: string = Deno.execPath();
+
+/** The words that start AgentCards: this Deno with this installation, or with the one that takes its place by then. */
 export function ownProgram(): string[] {
-  if (Deno.build.standalone) return [Deno.execPath()];
   return [
-    Deno.execPath(),
+    DENO,
     "run",
     "--allow-all",
     "--no-prompt",
@@ -10,13 +12,16 @@ export function ownProgram(): string[] {
     "--cached-only",
     "--frozen",
     "--config",
-    pathOf(new URL("../../deno.json", import.meta.url)),
-    pathOf(new URL("../../main.ts", import.meta.url)),
+    installedPath("deno.json"),
+    installedPath("main.ts"),
   ];
 }
 
-/** By hand, since `node:url` would take longer to load than all the rest of `serve`. */
-function pathOf({ pathname }: URL): string {
-  const path = decodeURIComponent(pathname);
+/** A file beside `main.ts`. By hand, since `node:url` would take longer to load than all the rest of `serve`. */
+export function installedPath(name: "deno.json" | "main.ts" | "stamp"): string {
+  const found = name === "main.ts"
+    ? new URL("../../main.ts", import.meta.url)
+    : new URL(`../../${name}`, import.meta.url);
+  const path = decodeURIComponent(found.pathname);
   return Deno.build.os === "windows" ? path.slice(1) : path;
 }

@@ -8,8 +8,6 @@ export const system = {
   env: (): Record<string, string> => Deno.env.toObject(),
   execPath: Deno.execPath,
   exit: (code: number): never => Deno.exit(code),
-  /** True for the program that `deno compile` made. */
-  isStandalone: Deno.build.standalone,
   kill: Deno.kill,
   memoryUsage: Deno.memoryUsage,
   noColor: Deno.noColor,

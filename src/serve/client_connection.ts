@@ -1,17 +1,14 @@
-import { describe, isObject, jsonDepth, TOO_LONG, within } from "../model/mod.ts";
-import { log } from "../telemetry/mod.ts";
+import { isObject, jsonDepth, TOO_LONG } from "../model/start.ts";
 import type { WorkSession } from "../workflow/mod.ts";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import type { Activity } from "./activity.ts";
 import type { Channel, Line } from "./link/channel.ts";
 import { isAgain, MAX_CLIENT_FRAME } from "./link/handshake.ts";
-import { createCalls } from "./requests.ts";
-import { createClientSide } from "./notifications.ts";
-import { hasOffers } from "./exposure.ts";
-import { keepShown, type Shown } from "./handshake_cache.ts";
+import type { ClientWork } from "./client_work.ts";
+import type { Shown } from "./handshake_cache.ts";
 import { serveProtocol } from "./protocol.ts";
-import { FORWARDED } from "./forward.ts";
-import { INVALID_PARAMS } from "./wire/codes.ts";
-import { META, STATELESS_REVISION } from "./wire/era.ts";
+import { FORWARDED, INVALID_PARAMS } from "./wire/codes.ts";
+import { isStateless, META, STATELESS_REVISION } from "./wire/era.ts";
 
 export type Message = Record<string, unknown>;
 
@@ -24,6 +21,10 @@ export interface FrontOptions {
   readonly isCrowd?: boolean;
   /** The name of the client's connection; where it has one, the first line is not the client's but an `Again`. */
   readonly connection?: string | undefined;
+  /** Counts the requests of all connections. */
+  readonly activity?: Activity | undefined;
+  /** The rest of the engine is loaded once this is resolved; here it is, when the client has its list or wants more. */
+  readonly rest?: Pick<PromiseWithResolvers<void>, "promise" | "resolve">;
 }
 
 interface Problem {
@@ -39,6 +40,8 @@ const WARM_UP_AFTER_MS = 1_000;
 const ADOPT_AFTER_MS = 100;
 /** A stateless client has nothing to say before its next request; its runs do not wait for that. */
 const SILENT_MS = 2_000;
+/** The list of tools is on its way by then. */
+const REST_AFTER_MS = 5;
 const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 const UNSUPPORTED_VERSION = -32022;
@@ -50,19 +53,29 @@ const UNSUPPORTED_VERSION = -32022;
 export async function serveClient(
   wire: Channel,
   session: Promise<WorkSession>,
-  { shown, tellsRelated = false, isCrowd = false, connection }: FrontOptions = {},
+  {
+    shown,
+    tellsRelated = false,
+    isCrowd = false,
+    connection,
+    activity,
+    rest = { promise: session.then(() => {}), resolve() {} },
+  }: FrontOptions = {},
 ): Promise<void> {
   const timers = [
     setTimeout(() => void adoptOnceGreeted(), ADOPT_AFTER_MS),
-    setTimeout(() => void warm(session), WARM_UP_AFTER_MS),
+    setTimeout(() => void loading.then(({ warm }) => warm(), () => {}), WARM_UP_AFTER_MS),
   ];
   /** A server that a run starts is told what this client can do, so the client speaks first. */
   const greeted = Promise.withResolvers<void>();
   const adoptOnceGreeted = async () => {
-    await within(greeted.promise, SILENT_MS, "the client says nothing").catch(() => {});
+    const silence = setTimeout(greeted.resolve, SILENT_MS);
+    await greeted.promise;
+    clearTimeout(silence);
+    const { calls, adopt } = await loading;
     // Whoever waits for a run can be asked about it: it is taken up for them first.
     await calls.placed();
-    await adopt(session);
+    await adopt();
   };
   const decoder = new TextDecoder();
   const open = new Set<unknown>();
@@ -86,29 +99,49 @@ export async function serveClient(
     send: (message) => Promise.resolve(send(message as Message)),
   };
   const sendRaw = (id: unknown, frame: string | Uint8Array) => (open.delete(id), wire.write(frame));
-  const calls = createCalls({ session, connection, send, sendRaw });
-  const side = createClientSide({
-    session,
-    calls,
-    send,
-    notify: (method, params) => protocol.notify(method, params),
-    hasHandshake: () => handshake === "legacy",
-    isCrowd,
+  let work: ClientWork | undefined;
+  /** What came before the work was loaded, in its order. */
+  const early: ((work: ClientWork) => void)[] = [];
+  let isOver = false;
+  const loading = rest.promise.catch(() => {}).then(loadWork).then(({ createClientWork }) => {
+    work = createClientWork({
+      session,
+      connection,
+      activity,
+      send,
+      sendRaw,
+      notify: (method, params) => protocol.notify(method, params),
+      hasHandshake: () => handshake === "legacy",
+      isCrowd,
+    });
+    if (isOver) close(work);
+    else for (const use of early.splice(0)) use(work);
+    return work;
   });
-  const actual = session.then(async (open) => {
-    // One that stays for long is told at its beginning of what may come later.
-    const servers = open.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name);
-    if (isCrowd) return { ...open.config.expose, servers };
-    const now = { ...open.config.expose, servers, resources: await hasOffers(open) };
-    keepShown(open.shared.home, open.cwd, now).catch((error) => log("debug", "not kept", { reason: describe(error) }));
-    return now;
-  });
+  loading.catch(wire.close);
+  const later = (use: (work: ClientWork) => void) => {
+    if (work) return use(work);
+    early.push(use);
+    rest.resolve();
+  };
+  const close = ({ calls, side }: ClientWork) => {
+    calls.abortAll();
+    side.close();
+  };
+  const actual = loading.then((work) => work.shown());
   actual.catch(() => {});
   const protocol = serveProtocol({
     transport,
-    expose: Promise.resolve(isCrowd ? undefined : shown).then((known) => known ?? actual.catch(() => undefined)),
-    answer: side.answer,
-    onError: (error) => log("debug", "client frame refused", { reason: error.message }),
+    expose: Promise.resolve(isCrowd ? undefined : shown).then((known) => {
+      if (!known) rest.resolve();
+      return known ?? actual.catch(() => undefined);
+    }),
+    async answer(method, params) {
+      rest.resolve();
+      return await (await loading).side.answer(method, params);
+    },
+    onError: (error) => later(({ log }) => log("debug", "client_frame_refused", { reason: error.message })),
+    onListed: () => void timers.push(setTimeout(rest.resolve, REST_AFTER_MS)),
   });
 
   function take(line: Uint8Array): void {
@@ -140,22 +173,27 @@ export async function serveClient(
     if (message.id !== undefined) open.add(message.id);
     if (message.method === "initialize") {
       handshake = "legacy";
-      calls.setCapabilities(message.params);
+      note(({ calls }) => calls.setCapabilities(message.params));
     }
-    side.see(message);
+    if (!isPlainCall(message)) note(({ side }) => side.see(message));
     greeted.resolve();
     if (message.method === "notifications/cancelled") {
       if (isObject(message.params)) open.delete(message.params.requestId);
-      if (calls.cancel(message.params)) return;
+      return later(({ calls }) => calls.cancel(message.params) || pass(message));
     }
     if (message.id !== undefined && (message.method === "tools/call" || FORWARDED.has(message.method as string))) {
-      return calls.start(message, isRepeated);
+      return later(({ calls }) => calls.start(message, isRepeated));
     }
-    transport.onmessage?.(message as unknown as JSONRPCMessage);
+    pass(message);
   }
 
+  const pass = (message: Message) => transport.onmessage?.(message as unknown as JSONRPCMessage);
+
+  /** As `later`, for news that make no work. */
+  const note = (use: (work: ClientWork) => void) => void (work ? use(work) : early.push(use));
+
   function takeResponse(message: Message): void {
-    if (!calls.takeAnswer(message)) log("debug", "client sent an answer nobody waits for");
+    later(({ calls, log }) => calls.takeAnswer(message) || log("debug", "client_answer_unexpected"));
   }
 
   /** What is wrong with a request or notification, if anything. */
@@ -190,34 +228,28 @@ export async function serveClient(
         again = againIn(line);
         const count = again.size;
         // The log is open once the session is.
-        if (count > 0) session.then(() => log("info", "requests sent again", { count }), () => {});
+        if (count > 0) {
+          later(({ log }) => void session.then(() => log("info", "requests_repeated", { count }), () => {}));
+        }
       } else if (line === TOO_LONG) refuse(null, INVALID_REQUEST, `The frame is larger than ${MAX_CLIENT_FRAME} bytes`);
       else take(line);
     });
   } finally {
+    isOver = true;
     timers.forEach(clearTimeout);
-    calls.abortAll();
-    side.close();
-    await protocol.close().catch((error) => log("debug", "close failed", { reason: describe(error) }));
+    if (work) close(work);
+    // Nobody is there any more who could be told.
+    await protocol.close().catch(() => {});
   }
 }
 
-async function adopt(session: Promise<WorkSession>): Promise<void> {
-  try {
-    const open = await session;
-    await open.workflows.adopt(open);
-  } catch (error) {
-    log("debug", "runs not taken up", { reason: describe(error) });
-  }
+/** A call of a client that shook hands: it says nothing about its client. */
+function isPlainCall({ method, params }: Message): boolean {
+  return method === "tools/call" && !(isObject(params) && isObject(params._meta) && isStateless(params._meta));
 }
 
-async function warm(session: Promise<WorkSession>): Promise<void> {
-  try {
-    const { warmSearch } = await (import("../call/search.ts" as string) as Promise<typeof import("../call/search.ts")>);
-    await warmSearch(await session);
-  } catch (error) {
-    log("debug", "search not warmed up", { reason: describe(error) });
-  }
+function loadWork(): Promise<typeof import("./client_work.ts")> {
+  return import("./client_work.ts" as string);
 }
 
 /** The ids that the pipe in front of us sends again. */

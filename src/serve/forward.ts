@@ -21,9 +21,6 @@ export interface ForwardedRequest {
   readonly retry?: Message;
 }
 
-/** Requests that go to the one server whose prompt or resource they name. */
-export const FORWARDED: ReadonlySet<string> = new Set(["prompts/get", "resources/read", "completion/complete"]);
-
 /** Sends a request to the server it is about; the result has the names that the client knows. */
 export async function forward(session: Session, request: ForwardedRequest, caller: Caller): Promise<CallResult> {
   const { method, meta, retry } = request;

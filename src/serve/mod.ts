@@ -1,8 +1,9 @@
 // The door of this room: other rooms import this file only.
 export { serveClient } from "./client_connection.ts";
 export { forgetShown, lastShown } from "./handshake_cache.ts";
-export { serveHttp } from "./http/server.ts";
+export { type HttpPlace, serveHttp } from "./http/server.ts";
 export type { ConnectEngine } from "./http/wire.ts";
+export type { Activity } from "./activity.ts";
 export type { Channel, Line } from "./link/channel.ts";
 export { channelPair } from "./link/channel_pair.ts";
 export { closeOnExec } from "./link/close_on_exec.ts";

@@ -96,7 +96,7 @@ export function createClientSide({ session, calls, send, notify, hasHandshake, i
 
   async function watch(watched: Watching, id: unknown, uris: readonly string[]): Promise<void> {
     for (const problem of await watched.add(id, uris)) {
-      log("debug", "resource not watched", { reason: describe(problem) });
+      log("debug", "resource_watch_failed", { reason: describe(problem) });
     }
   }
 

@@ -1,8 +1,8 @@
-import { describe } from "../model/mod.ts";
+import { describe } from "../model/start.ts";
 import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Shown } from "./handshake_cache.ts";
-import { TOOLS } from "./tools/all.ts";
+import { DEFINITIONS } from "./tools/definitions.ts";
 import { SERVER_INFO } from "./wire/server_info.ts";
 
 const SHOWN_SERVERS = 8;
@@ -27,10 +27,12 @@ export interface ProtocolOptions {
   /** Answers what is not about the connection itself; undefined: nobody knows such a request. */
   answer(method: string, params: Record<string, unknown>): Promise<Record<string, unknown> | undefined>;
   onError(error: Error): void;
+  /** Told when the client has read the list of tools. */
+  onListed(): void;
 }
 
 /** Answers what no server has to be asked for, in both eras of the protocol. */
-export function serveProtocol({ transport, expose, answer, onError }: ProtocolOptions) {
+export function serveProtocol({ transport, expose, answer, onError, onListed }: ProtocolOptions) {
   let current: Server | undefined;
   const { close } = serveStdio(async () => {
     const shown = await expose;
@@ -48,9 +50,10 @@ export function serveProtocol({ transport, expose, answer, onError }: ProtocolOp
       ...!isDirect && { instructions: instructionsFor(shown?.servers) },
     });
     if (!isDirect) {
-      server.setRequestHandler("tools/list", () => ({
-        tools: TOOLS.map((tool) => tool.definition) as never[],
-      }));
+      server.setRequestHandler("tools/list", () => {
+        onListed();
+        return { tools: Object.values(DEFINITIONS) as never[] };
+      });
     }
     server.fallbackRequestHandler = async ({ method, params }) => {
       const result = await answer(method, params ?? {}).catch((error) => {

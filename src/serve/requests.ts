@@ -12,6 +12,7 @@ import {
 } from "../model/mod.ts";
 import { debug, type Redactor, shapeOf } from "../telemetry/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
+import type { Activity } from "./activity.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
@@ -25,6 +26,7 @@ export interface CallsOptions {
   readonly session: Promise<WorkSession>;
   /** The name of the client's connection, where there may be a next engine for it. */
   readonly connection?: string | undefined;
+  readonly activity?: Activity | undefined;
   /** `related`: the id of the request that a message belongs to. */
   send(message: Message, related?: unknown): void;
   /** Writes a response that is JSON already; the id stands at its beginning. */
@@ -43,12 +45,13 @@ const WRONG: ReadonlySet<string> = new Set([
   "TOOL_UNKNOWN",
   "HUMAN_NEEDED",
   "NO_HUMAN",
+  "SIGN_IN_NEEDED",
   "CLIENT_AMBIGUOUS",
   "CLIENT_UNABLE",
 ]);
 
 /** The requests of one client that go to servers: started, cancelled, questioned, answered. */
-export function createCalls({ session, connection, send, sendRaw }: CallsOptions) {
+export function createCalls({ session, connection, activity, send, sendRaw }: CallsOptions) {
   const running = new Map<unknown, AbortController>();
   const asked = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   const parking = createParking();
@@ -222,7 +225,8 @@ export function createCalls({ session, connection, send, sendRaw }: CallsOptions
     start(message: Message, isRepeated: boolean) {
       const controller = new AbortController();
       running.set(message.id, controller);
-      void run(message, controller, isRepeated);
+      const ended = activity?.begin();
+      void run(message, controller, isRepeated).finally(ended);
     },
     /** Resolves once it is known of every repeated request what it had begun. */
     placed: async () => void await Promise.all(placing),

@@ -1,4 +1,5 @@
 // The second door: for `serve` and the start of the engine. It pulls in no package.
+export { type Activity, createActivity } from "./activity.ts";
 export { lastShown } from "./handshake_cache.ts";
 export type { Channel, Line } from "./link/channel.ts";
 export { closeOnExec } from "./link/close_on_exec.ts";

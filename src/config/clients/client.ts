@@ -94,7 +94,8 @@ export interface OwnCommand {
 
 /** Our entry in the shape a client wants. */
 export function ownEntry(client: ClientId, { command, args, env }: OwnCommand): Record<string, unknown> {
-  const entry = { command, args: [...args], ...(env && { env: { ...env } }) };
+  const name = client === "file" ? [] : ["--client", client];
+  const entry = { command, args: [...args, ...name], ...(env && { env: { ...env } }) };
   if (client === "claude-code" || client === "vscode") return { type: "stdio", ...entry };
   return client === "zed" ? { env: {}, ...entry } : entry;
 }

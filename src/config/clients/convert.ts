@@ -8,8 +8,10 @@ type Converted = Omit<FoundServer, "name" | "entry">;
 
 /** A client's entry as one of ours, or the reason why it has to stay where it is. */
 export function convert(entry: unknown, dialect: Dialect): Converted {
-  if (!isObject(entry)) return stays("its definition is not an object");
+  if (!isObject(entry)) return unusable("its definition is not an object");
   const flat = flatten(entry, dialect.client);
+  const tools = { deny: names(flat.deny), approve: names(flat.approve) };
+  const stays = (skipped: string): Converted => ({ skipped, notes: [], ...tools });
   const reason = whyNot(flat);
   if (reason) return stays(reason);
 
@@ -22,24 +24,22 @@ export function convert(entry: unknown, dialect: Dialect): Converted {
   const parsed = fileSchema.safeParse({ servers: { x: server } });
   if (!parsed.success) return stays(`its definition is not usable: ${parsed.error.issues[0]!.message}`);
   if (server.url && !/^(https?:\/\/|\$\{)/i.test(server.url)) return stays("its URL is not http or https");
-  return { server, notes: notes(flat), deny: names(flat.deny), approve: names(flat.approve) };
+  return { server, notes: notes(flat), ...tools };
 }
 
 /** An entry of a file in our own format. */
 export function takeOver(entry: unknown): Converted {
   const parsed = fileSchema.safeParse({ servers: { x: entry } });
-  if (!parsed.success) return stays(`its definition is not usable: ${parsed.error.issues[0]!.message}`);
+  if (!parsed.success) return unusable(`its definition is not usable: ${parsed.error.issues[0]!.message}`);
   return { server: parsed.data.servers!.x, notes: [], deny: [], approve: [] };
 }
 
-function stays(skipped: string): Converted {
+function unusable(skipped: string): Converted {
   return { skipped, notes: [], deny: [], approve: [] };
 }
 
 function whyNot(flat: Record<string, unknown>): string | undefined {
-  if (isObject(flat.oauth) ? flat.oauth.enabled !== false : flat.oauth) {
-    return "it signs in with OAuth, which only the client can do";
-  }
+  if (signInOf(flat.oauth) === undefined) return "it signs in with OAuth in a way that only the client knows";
   if (flat.headersHelper) return "its headers come from a helper program of the client";
   if (flat.envFile) return "it reads its variables from an envFile";
   if (flat.type === "ws" || flat.type === "websocket") return "it speaks WebSocket, which is not supported";
@@ -70,9 +70,32 @@ function toServer(flat: Record<string, unknown>, fill: (text: string) => string)
       url: single(flat.url),
       transport: flat.type === "sse" ? "sse" as const : undefined,
       headers: record(flat.headers),
+      oauth: record(signInOf(flat.oauth)),
       ...common,
     };
   return Object.fromEntries(Object.entries(server).filter(([, value]) => value !== undefined)) as ServerEntry;
+}
+
+/**
+ * What a client knows of the sign-in to a server, in our words; undefined where that is more than we could do. The
+ * address of a client that was registered by hand is the one that Claude Code uses.
+ */
+function signInOf(oauth: unknown): Record<string, string> | undefined {
+  if (oauth === undefined || oauth === null || oauth === false || oauth === true) return {};
+  const inOne = (value: unknown) => Array.isArray(value) ? names(value).join(" ") : value;
+  if (Array.isArray(oauth)) return { scope: names(oauth).join(" ") };
+  if (!isObject(oauth)) return undefined;
+  if (oauth.enabled === false) return {};
+  const { clientId, client_id, CLIENT_ID, scope, scopes, callbackPort, enabled: _, ...unknown } = oauth;
+  if (Object.values(unknown).some((value) => value !== undefined)) return undefined;
+  const found = {
+    client_id: clientId ?? client_id ?? CLIENT_ID,
+    scope: inOne(scopes ?? scope),
+    redirect_uri: callbackPort === undefined ? undefined : `http://localhost:${callbackPort}/callback`,
+  };
+  const entries = Object.entries(found).filter(([, value]) => value !== undefined && value !== "");
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return texts.length === entries.length ? Object.fromEntries(texts) : undefined;
 }
 
 /** A value inside a list or a map that is no text: an object there is refused by the schema as the JSON it is. */

@@ -51,6 +51,8 @@ export interface MoveOptions {
   readonly project: boolean;
   /** A file the user named is read even if it belongs to the project, but not rewritten. */
   readonly isNamed: boolean;
+  /** Whether every client may see what is moved. */
+  readonly isShared?: boolean;
   readonly secrets: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly known: Readonly<Record<Move["target"], Servers>>;
@@ -98,7 +100,7 @@ function whyInProject({ scope }: Source, { project, isNamed }: MoveOptions): str
 function gather(groups: Map<string, Group>, source: Source, found: FoundServer, options: MoveOptions): void {
   const target = source.scope === "project" && options.project ? "project" : "global";
   const base = fitName(found.name);
-  const { disabled: _, ...definition } = found.server!;
+  const { disabled: _, clients: _clients, ...definition } = found.server!;
   const key = canonicalJson([target, base, definition]);
   const group = groups.get(key) ?? { base, target, found: [], origins: [] };
   const isOurs = source.format === "yaml";
@@ -121,12 +123,15 @@ function settle(
   const wished = { ...definition, ...(isOff ? { disabled: true } : {}) };
   // A project's file is committed and its servers see no secrets: a throw-away vault only tells whether there are any.
   const own = target === "project" ? openVault({ secrets: {}, env: {}, referenced: new Set() }) : vault;
-  const server = extractSecrets(base, wished, own);
+  const extracted = extractSecrets(base, wished, own);
   if (target === "project" && Object.keys(own.added).length > 0) return undefined;
 
   const { client, scope } = origins[0]!.source;
   const tags = scope === "local" ? [scope] : [client, `${client}-${scope}`];
-  const name = settleName({ name: base, server, tags }, taken[target]);
+  const name = settleName({ name: base, server: extracted, tags }, taken[target]);
+  const known = Object.hasOwn(taken[target], name) ? taken[target][name] : undefined;
+  const clients = target === "project" || options.isShared ? undefined : clientsOf(origins, known);
+  const server = clients ? { ...extracted, clients } : extracted;
   const notes = new Set(found.flatMap((item) => item.notes));
   if (scope === "local") notes.add("was there for this folder only and is now there for all");
   const available = { ...options.env, ...(target === "global" ? { ...options.secrets, ...vault.added } : {}) };
@@ -141,6 +146,17 @@ function settle(
     deny: patterns(name, found.flatMap((item) => item.deny)),
     approve: patterns(name, found.flatMap((item) => item.approve)),
   };
+}
+
+/**
+ * The clients that a server is for: those that it comes from and those that it is for already; undefined for all of them.
+ * A file that is no client's makes a new server one for all, and changes nothing about one that is there.
+ */
+function clientsOf(origins: readonly Origin[], known: ServerEntry | undefined): string[] | undefined {
+  if (known && !known.clients) return undefined;
+  const clients = new Set<string>([...known?.clients ?? [], ...origins.map(({ source }) => source.client)]);
+  const isForeign = clients.delete("file");
+  return isForeign && !known ? undefined : [...clients];
 }
 
 function patterns(server: string, tools: readonly string[]): string[] {

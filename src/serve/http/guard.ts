@@ -17,13 +17,16 @@ export type Guard = (request: Request) => Promise<Response | undefined>;
 
 /**
  * Whom we talk to at all: somebody who reached us under our own name, not through a page of somebody else's, and who
- * knows the token. Every route, the ones that are not there too.
+ * knows the token. Every route, the ones that are not there too. `names`: how we are called besides this machine's own
+ * names.
  */
-export async function createGuard(token: string): Promise<Guard> {
+export async function createGuard(token: string, names: readonly string[] = []): Promise<Guard> {
   const expected = await digest(token);
+  const hosts = [...localhostAllowedHostnames(), ...names];
+  const origins = [...localhostAllowedOrigins(), ...names];
   return async (request) => {
-    const foreign = hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
-      originValidationResponse(request, localhostAllowedOrigins());
+    const foreign = hostHeaderValidationResponse(request, hosts) ??
+      originValidationResponse(request, origins);
     if (foreign) return foreign;
     if (request.headers.has("upgrade")) return refusal(403, "There is nothing to upgrade to");
     if (new URL(request.url).pathname !== PATH) return refusal(404, `There is only ${PATH}`);

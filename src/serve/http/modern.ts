@@ -3,7 +3,7 @@ import { createMcpHandler, ProtocolError, Server } from "@modelcontextprotocol/s
 import { META, STATELESS_REVISION } from "../wire/era.ts";
 import { SERVER_INFO } from "../wire/server_info.ts";
 import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
-import { FORWARDED } from "../forward.ts";
+import { FORWARDED } from "../wire/codes.ts";
 import { type ConnectEngine, type Message, openWire } from "./wire.ts";
 
 interface Waiting {

@@ -1,9 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+
+/** The certificate of the endpoint and its key, as PEM. */
+export interface TlsKeys {
+  readonly cert: string;
+  readonly key: string;
+}
 
 export interface NodeServerOptions {
   readonly port: number;
+  /** The address to listen on; loopback where there is none. */
+  readonly host?: string | undefined;
+  readonly tls?: TlsKeys | undefined;
   handle(request: Request): Promise<Response>;
   /** Told what went wrong with the listening itself; it goes on. */
   onError(error: Error): void;
@@ -27,26 +37,33 @@ const DRAIN_MS = 2_000;
 const MAX_HEADER_BYTES = 16_384;
 
 /** An HTTP/1.1 server with bounds on connections, headers and bodies, for a handler of web requests. */
-export async function listenHttp({ port, handle, onError, limits }: NodeServerOptions): Promise<Server> {
+export async function listenHttp(
+  { port, host = "127.0.0.1", tls, handle, onError, limits }: NodeServerOptions,
+): Promise<Server> {
   const most = Math.min(LIMITS.connections, Math.floor(await openFiles() / 2));
   const { connections, headersMs, requestMs, lookEveryMs } = { ...LIMITS, connections: most, ...limits };
-  const server = createServer({
+  const bounds = {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: lookEveryMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-  }, (incoming, outgoing) => void answer(incoming, outgoing, handle));
+  };
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse) => void answer(incoming, outgoing, handle);
+  const server = tls
+    ? createTlsServer({ ...bounds, ...tls, handshakeTimeout: headersMs, ALPNProtocols: ["http/1.1"] }, take)
+    : createServer(bounds, take);
   server.maxConnections = connections;
   // Half a header, HTTP/2, garbage: nobody is there to read a reason.
   server.on("clientError", (_error, socket) => socket.destroy());
+  server.on("tlsClientError", (_error, socket) => socket.destroy());
   const refuse = (_request: IncomingMessage, socket: Socket) =>
     void socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
   server.on("upgrade", refuse);
   server.on("connect", refuse);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", () => {
+    server.listen(port, host, () => {
       server.off("error", reject);
       resolve();
     });

@@ -5,17 +5,25 @@ import { readBody } from "./body.ts";
 import { createGuard, PATH, refusal } from "./guard.ts";
 import { createLegacyHandler } from "./legacy.ts";
 import { createModernHandler } from "./modern.ts";
-import { listenHttp } from "./node_server.ts";
+import { listenHttp, type TlsKeys } from "./node_server.ts";
 import type { ConnectEngine } from "./wire.ts";
 
-export interface HttpOptions {
+/** Where an endpoint is found: on loopback, unless it says otherwise. */
+export interface HttpPlace {
   readonly port: number;
+  readonly host?: string | undefined;
+  /** The names by which clients reach it, besides those of this machine. */
+  readonly names?: readonly string[] | undefined;
+  readonly tls?: TlsKeys | undefined;
+}
+
+export interface HttpOptions extends HttpPlace {
   readonly token: string;
   connect: ConnectEngine;
   onError(what: string): void;
 }
 
-/** An endpoint on this machine's own address. */
+/** An endpoint that listens. */
 export interface HttpEndpoint {
   readonly url: string;
   close(): Promise<void>;
@@ -26,9 +34,9 @@ const SHUTDOWN_MS = 2_000;
 /** Nobody else's pages may read, keep or guess anything of what is answered. */
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Serves Streamable HTTP in both eras of the protocol, on loopback, to whoever knows the token. */
-export async function serveHttp({ port, token, connect, onError }: HttpOptions): Promise<HttpEndpoint> {
-  const guard = await createGuard(token);
+/** Serves Streamable HTTP in both eras of the protocol to whoever knows the token. */
+export async function serveHttp({ token, connect, onError, ...place }: HttpOptions): Promise<HttpEndpoint> {
+  const guard = await createGuard(token, place.names);
   const legacy = createLegacyHandler(connect);
   const modern = createModernHandler(connect);
 
@@ -43,7 +51,7 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
       : await modern.fetch(request, read.body);
   }
 
-  const server = await listen(port, onError, async (request) => {
+  const server = await listen(place, onError, async (request) => {
     const response = await answer(request).catch((error) => {
       onError(describe(error));
       return refusal(500, "Something went wrong; the log says more");
@@ -52,7 +60,7 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
     return response;
   });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`,
+    url: `${place.tls ? "https" : "http"}://${shownHost(place)}:${(server.address() as AddressInfo).port}${PATH}`,
     async close() {
       await Promise.all([legacy.close(), modern.close()]);
       // What is under way may end; what never ends does not keep us.
@@ -67,13 +75,24 @@ export async function serveHttp({ port, token, connect, onError }: HttpOptions):
   };
 }
 
-async function listen(port: number, onError: HttpOptions["onError"], handle: (request: Request) => Promise<Response>) {
+/** The name of the endpoint that is told to clients. */
+function shownHost({ host = "127.0.0.1", names = [] }: HttpPlace): string {
+  const isEvery = host === "0.0.0.0" || host === "::";
+  return names[0] ?? (isEvery ? "localhost" : host.includes(":") ? `[${host}]` : host);
+}
+
+async function listen(
+  { host, port, tls }: HttpPlace,
+  onError: HttpOptions["onError"],
+  handle: (request: Request) => Promise<Response>,
+) {
   try {
-    return await listenHttp({ port, handle, onError: (error) => onError(describe(error)) });
+    return await listenHttp({ port, host, tls, handle, onError: (error) => onError(describe(error)) });
   } catch (cause) {
-    throw new AgentCardsError("USAGE", `Cannot listen on 127.0.0.1:${port}: ${messageOf(cause)}`, {
+    const at = host === undefined ? `127.0.0.1:${port}` : `${host}, port ${port}`;
+    throw new AgentCardsError("USAGE", `Cannot listen on ${at}: ${messageOf(cause)}`, {
       cause,
-      hint: "Choose another with --port.",
+      hint: host === undefined ? "Choose another with --port." : "Look at --host, --port, --cert and --key.",
     });
   }
 }

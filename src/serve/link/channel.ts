@@ -13,6 +13,8 @@ export interface Channel {
   /** Closes after everything written has gone out. */
   end(): Promise<void>;
   close(): void;
+  /** Reads on after large lines, too: several clients stand behind this channel, and none is to wait for another. */
+  neverRest?(): void;
 }
 
 const NEWLINE = 0x0a;

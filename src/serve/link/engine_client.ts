@@ -2,7 +2,7 @@ import { harmlessVariables, type Home, requireOwnHome, requireOwnSocket, socketP
 import { findHolder, identityOf, type LockHolder, lockHolder, readHolder } from "../../db/start.ts";
 import { AgentCardsError, messageOf } from "../../model/start.ts";
 import { systemProgram, VERSION } from "../../platform/start.ts";
-import { Command, type CommandStatus, fs, net, system } from "../../platform/start.ts";
+import { Command, type CommandStatus, fs, installation, net, system } from "../../platform/start.ts";
 import type { Channel, Line } from "./channel.ts";
 import { connChannel } from "./conn_channel.ts";
 import {
@@ -35,6 +35,8 @@ export interface ConnectOptions {
   readonly program?: readonly string[];
   /** Whether each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
+  /** The client that the session is for. */
+  readonly client?: string | undefined;
   /** Whether it carries the requests of many clients. */
   readonly isCrowd?: boolean;
   /** The name of the client's connection, where there may be a next engine for it. */
@@ -65,10 +67,14 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
   let starting = false;
   let ended = 0;
   let failure: unknown;
+  let isMissing = false;
 
   async function start(program: readonly string[]): Promise<void> {
     const holder = await findHolder(home.lock);
     if (holder) return judge(holder);
+    // npm removes a program before it unpacks the next one.
+    if (!installation.isThere()) return void (isMissing = true);
+    isMissing = false;
     const { code } = await startEngine(program, options);
     if (code === HOME_REFUSED) throw new AgentCardsError("HOME_UNUSABLE", await lastWords(home, from));
     // One that cannot even begin ends again and again.
@@ -89,6 +95,7 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineConn
     }
     if (failure instanceof AgentCardsError) throw failure;
     if (failure !== undefined) throw await notStarted(home, { cause: failure, from });
+    if (performance.now() > deadline && isMissing) throw notInstalled(options.program ?? []);
     if (performance.now() > deadline) throw await notStarted(home, { cause: reached, from });
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
@@ -152,8 +159,9 @@ async function greet(
   isLeft: () => Promise<boolean>,
   options: ConnectOptions,
 ): Promise<EngineConnection | Error | undefined> {
-  const { kind, cwd, env, tellsRelated, isCrowd, connection } = options;
+  const { kind, cwd, env, client, tellsRelated, isCrowd, connection } = options;
   const more = {
+    ...client !== undefined && { client },
     ...tellsRelated !== undefined && { tellsRelated },
     ...isCrowd !== undefined && { isCrowd },
     ...connection !== undefined && { connection },
@@ -206,6 +214,12 @@ function silentEngine(home: Home): Promise<AgentCardsError> {
     `The engine of ${home.dir}PID does not answer within ${HELLO_TIMEOUT_MS / 1000} s`,
     "End it with `agentcards engine stop --force`; the next command starts a new one.",
   );
+}
+
+function notInstalled(program: readonly string[]): AgentCardsError {
+  return new AgentCardsError("ENGINE_UNREACHABLE", `AgentCards is not installed any more: ${program.at(-1)} is gone`, {
+    hint: "Install it again; `agentcards init --undo`, with it, takes its entry out of your clients.",
+  });
 }
 
 /** `from`: where in the file of its errors this start begins; what stands before it is of an earlier one. */

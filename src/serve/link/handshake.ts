@@ -1,4 +1,4 @@
-import { isObject } from "../../model/start.ts";
+import { CLIENT_NAME, isObject } from "../../model/start.ts";
 
 /** The first line on the engine's socket, in both directions; raised when its meaning changes. */
 export const PROTOCOL = 2;
@@ -25,6 +25,8 @@ export interface Hello {
   readonly cwd: string;
   /** Harmless variables; for others the engine asks by name (`variables.ts`). */
   readonly env: Readonly<Record<string, string>>;
+  /** The client, as `serve --client` names it: it sees the servers that are for it. */
+  readonly client?: string;
   /** Whether each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
   /** Whether it carries the requests of many clients. */
@@ -60,7 +62,8 @@ export interface Welcome {
 export function isHello(value: unknown): value is Hello {
   return isObject(value) && typeof value.agentcards === "number" && typeof value.version === "string" &&
     (value.kind === "mcp" || value.kind === "control") && typeof value.cwd === "string" && isObject(value.env) &&
-    (value.connection === undefined || typeof value.connection === "string" && CONNECTION.test(value.connection));
+    (value.connection === undefined || typeof value.connection === "string" && CONNECTION.test(value.connection)) &&
+    (value.client === undefined || typeof value.client === "string" && CLIENT_NAME.test(value.client));
 }
 
 const CONNECTION = /^[0-9a-f]{32}$/;

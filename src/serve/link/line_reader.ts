@@ -19,12 +19,16 @@ export function createLineReader(maxLineBytes: number) {
     }
   }
   return {
-    push(chunk: Uint8Array): void {
+    /** Returns the bytes of the longest line that was handed over. */
+    push(chunk: Uint8Array): number {
+      let longest = 0;
       for (const line of split(chunk)) {
+        if (line !== TOO_LONG) longest = Math.max(longest, line.length);
         if (onLine) guarded(line);
         else early.push(line === TOO_LONG ? line : line.slice());
       }
       wake?.();
+      return longest;
     },
     end(): void {
       isEnded = true;

@@ -1,8 +1,18 @@
 import { CALL_TIMEOUT_MS, callTool as call, parseInput, resolveTool } from "../../call/mod.ts";
 import { escapeReferences } from "../../dag/mod.ts";
-import { AgentCardsError, type Caller, isObject, type JsonObject, toolId, type ToolResult } from "../../model/mod.ts";
+import {
+  AgentCardsError,
+  type Caller,
+  type ErrorCode,
+  inOneLine,
+  isObject,
+  type JsonObject,
+  toolId,
+  type ToolResult,
+} from "../../model/mod.ts";
 import { resultOfRun, workflowAnswer, type WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
+import { DEFINITIONS } from "./definitions.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -12,30 +22,20 @@ const INPUT = z.strictObject({
 
 /** Calls one tool of one server and passes its result through. */
 export const callTool: GatewayTool = {
-  definition: {
-    name: "call_tool",
-    description:
-      "Call one tool found by search_tools. Returns its result unchanged; a long one as a handle for agentcards:read_result.",
-    inputSchema: {
-      type: "object",
-      properties: {
-        tool: { type: "string", description: "server:tool" },
-        arguments: { type: "object" },
-      },
-      required: ["tool"],
-    },
-    _meta: { "anthropic/alwaysLoad": true },
-  },
+  definition: DEFINITIONS.call_tool,
   run: async (session, { input, meta, retry }, caller) => {
     const { tool, arguments: given = {} } = isPlain(input) ? input : parseInput(INPUT, input);
     try {
       return await call(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
     } catch (error) {
-      if (!(error instanceof AgentCardsError) || error.code !== "HUMAN_NEEDED") throw error;
+      if (!(error instanceof AgentCardsError) || !WAITING.has(error.code)) throw error;
       return { kind: "result", result: await waitForHuman(session, { tool, given, error }, caller) };
     }
   },
 };
+
+/** What a human has to do before a call can be made. */
+const WAITING: ReadonlySet<ErrorCode> = new Set(["HUMAN_NEEDED", "SIGN_IN_NEEDED"]);
 
 interface Waiting {
   readonly tool: string;
@@ -55,17 +55,9 @@ async function waitForHuman(
   // As long as it would have had; a task's own time is shorter.
   const time = session.config.servers[server]?.timeout === undefined && { timeout_ms: CALL_TIMEOUT_MS };
   const tasks = [{ id: "call", tool: id, arguments: escapeReferences(args), ...time }];
-  const question = error.data?.question;
+  const pause = pauseOf(session, error);
   // What the server has begun was called off; it is not begun again before somebody is there.
-  const asked = typeof question === "string" && {
-    asked: {
-      reason: "question",
-      task: "call",
-      why: `it asks: ${session.privacy?.hide(question, "agentcards") ?? question}`,
-      tool: id,
-      arguments: args,
-    } as const,
-  };
+  const asked = pause && { asked: { ...pause, task: "call", tool: id, arguments: args } };
   try {
     const request = { tasks, options: {}, name: id, ...asked };
     const view = await session.workflows.start(request, { session, caller, by: "agent" });
@@ -75,6 +67,14 @@ async function waitForHuman(
     if (problem instanceof AgentCardsError && problem.code === "PLAN_INVALID") throw error;
     throw problem;
   }
+}
+
+/** The pause with which a call begins to wait; an approval is asked for by the run itself. */
+function pauseOf(session: WorkSession, error: AgentCardsError) {
+  if (error.code === "SIGN_IN_NEEDED") return { reason: "sign_in", why: inOneLine(error) } as const;
+  const question = error.data?.question;
+  if (typeof question !== "string") return undefined;
+  return { reason: "question", why: `it asks: ${session.privacy?.hide(question, "agentcards") ?? question}` } as const;
 }
 
 /** The usual input, seen at a glance; anything else goes through the schema, which can say what is wrong with it. */

@@ -14,6 +14,7 @@ import {
 import { describeEffects } from "../../dag/mod.ts";
 import type { Json } from "../../model/mod.ts";
 import { z } from "../../../deps.ts";
+import { DEFINITIONS } from "./definitions.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -31,21 +32,7 @@ const INPUT = z.strictObject({
 
 /** Runs the model's own TypeScript in the cage, with every tool inside. */
 export const executeCode: GatewayTool = {
-  definition: {
-    name: "execute_code",
-    description:
-      'Run TypeScript that calls tools in loops and reduces data: `const r = await github.list_issues({…}); return r.length`. Calls return parsed values, throw on failure. Also tools["server:tool"](args). Sandboxed: no files, no network.',
-    inputSchema: {
-      type: "object",
-      properties: {
-        code: { type: "string" },
-        intent: { type: "string", description: "Finds tools for it" },
-        context: { type: "object" },
-        options: { type: "object", description: "timeout_ms, memory_mb, tools, typecheck, cache" },
-      },
-      required: ["code"],
-    },
-  },
+  definition: DEFINITIONS.execute_code,
   label: "agentcards:execute_code",
   run: async (session, { input }, caller) => {
     const { code: sent, intent, context: given = {}, options = {} } = parseInput(INPUT, input);

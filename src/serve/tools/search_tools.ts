@@ -24,6 +24,7 @@ import {
 import { judge } from "../../policy/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
+import { DEFINITIONS } from "./definitions.ts";
 import type { GatewayTool } from "./tool.ts";
 
 const INPUT = z.strictObject({
@@ -41,22 +42,7 @@ const USUAL_LIMIT = 8;
 
 /** Finds tools by what they do. */
 export const searchTools: GatewayTool = {
-  definition: {
-    name: "search_tools",
-    description:
-      'Find tools of the user\'s MCP servers by purpose or name before saying something cannot be done. No query: lists servers; server alone: its tools; query "agentcards:help": guide to workflows, code, handles, pauses.',
-    inputSchema: {
-      type: "object",
-      properties: {
-        query: { type: "string" },
-        limit: { type: "integer" },
-        server: { type: "string" },
-        detail: { type: "string", enum: ["signature", "types", "schema"] },
-      },
-    },
-    annotations: { readOnlyHint: true },
-    _meta: { "anthropic/alwaysLoad": true },
-  },
+  definition: DEFINITIONS.search_tools,
   label: "agentcards:search_tools",
   run: async (session, { input }) => {
     const { query = "", limit, server, detail = "signature" } = parseInput(INPUT, input);

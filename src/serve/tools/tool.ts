@@ -1,5 +1,6 @@
-import type { Caller, CallResult, JsonObject } from "../../model/mod.ts";
+import type { Caller, CallResult } from "../../model/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
+import type { Definition } from "./definitions.ts";
 
 /** What arrived with a `tools/call` for one of our tools. */
 export interface GatewayCall {
@@ -10,7 +11,7 @@ export interface GatewayCall {
 
 /** One of the few tools that an agent sees. */
 export interface GatewayTool {
-  readonly definition: JsonObject & { name: string; description: string; inputSchema: JsonObject };
+  readonly definition: Definition;
   /** The name under which its use is filed; none where it only makes a call that is filed by itself. */
   readonly label?: string;
   run(session: WorkSession, call: GatewayCall, caller: Caller): Promise<CallResult>;

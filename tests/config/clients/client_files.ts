@@ -25,7 +25,11 @@ export const CLIENT_FILES: Readonly<Record<string, (cwd: string) => string>> = {
           },
           docs: { type: "http", url: "https://example.com/mcp", headers: { Authorization: `Bearer ${SECRETS.docs}` } },
           "old events": { type: "sse", url: "https://events.example.com/sse" },
-          signed: { type: "http", url: "https://oauth.example.com/mcp", oauth: { clientId: "abc" } },
+          signed: {
+            type: "http",
+            url: "https://oauth.example.com/mcp",
+            oauth: { clientId: "abc", authServerMetadataUrl: "https://a.example" },
+          },
           helper: { type: "http", url: "https://helper.example.com/mcp", headersHelper: "/bin/headers" },
           socket: { type: "ws", url: "wss://ws.example.com" },
         },

@@ -48,7 +48,7 @@ Deno.test("findServers() translates Cursor's variables and leaves what only Curs
   assertEquals(github!.server!.command, "docker");
   match(here!.skipped!, /\$\{workspaceFolder\}/);
   match(envfile!.skipped!, /envFile/);
-  match(signin!.skipped!, /OAuth/);
+  assertEquals(signin!.server, { url: "https://cursor.example.com/mcp", oauth: { client_id: "x" } });
 });
 
 Deno.test("findServers() turns VS Code's inputs into variables", async () => {
@@ -103,7 +103,7 @@ Deno.test("findServers() reads Codex's TOML with its variables by name", async (
     headers: { "X-Region": "${FIGMA_REGION}", Authorization: "Bearer ${FIGMA_TOKEN}" },
   });
   assertEquals(figma!.approve, ["write_file"]);
-  match(sso!.skipped!, /OAuth/);
+  assertEquals(sso!.server!.url, "https://sso.example.com/mcp");
 });
 
 Deno.test("findServers() reads all three generations of Zed entries", async () => {

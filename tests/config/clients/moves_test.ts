@@ -31,7 +31,7 @@ Deno.test("planMoves() merges the same server and tells different ones apart", (
     ["gh-cursor", 1],
     ["gh-windsurf", 1],
   ]);
-  assertEquals(moves[0]!.server, { command: "a" });
+  assertEquals(moves[0]!.server, { command: "a", clients: ["claude-code", "cursor"] });
 });
 
 Deno.test("planMoves() makes every name fit, and different names stay different", () => {
