@@ -4,11 +4,13 @@ const PAGES: Readonly<Record<string, string>> = {
 Tool task: {"id": "a", "tool": "server:tool", "arguments": {...}, "depends_on"?: ["b"], "timeout_ms"?, "retries"?, "side_effects"?: true}
 Code task: {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"], "context"?: {...}}
   deps.ID = {status, output, error}: code runs when its dependencies have settled, so it can work around failures. sandbox_config: {timeout, memoryLimit} bounds it.
+Any task: "when": "deps.a.output.count > 3" (CEL over deps.ID.{status,output,error} and input; an absent key is null): false skips it and what needs it. Tasks named there may have failed: "deps.a.status == 'error'" takes a failure up.
+  "approve": "human": a human has to allow it first. Tool tasks that read: "until": {"when": "output.state == 'green'", "every_ms": 5000, "times": 60} calls again until it holds.
 References: "$OUTPUT[a]" alone inserts the value, inside text it is written out; "$OUTPUT[a].items[0][\\"odd key\\"]" addresses into it; "$RESULT[handle]" a stored result; "$$OUTPUT[" is literal. A reference implies the dependency.
 Only the ends (tasks that no other needs) come back; options.return: [ids] chooses others.
-options: pause (never|layer|effects), pause_after: [ids], return: [ids], timeout_ms, concurrency.
-status: completed (every end succeeded), partial, failed, paused, aborted; of a task: success, error, failed_safe (code that failed and had acted on nothing), skipped, in_doubt. What succeeded is kept; repair the rest with resume_workflow: retry {tasks?: [ids]}, replace {tasks} (same ids), inject {tasks}; remove {ids} takes out tasks that have not begun.
-Saved workflows are tools: call_tool {"tool": "workflow:NAME", "arguments": {...}}.`,
+options: pause (never|layer|effects), pause_after: [ids], return: [ids], timeout_ms, concurrency, priority (1-5, 5 first).
+status: completed (every end succeeded, or a when skipped it), partial, failed, paused, aborted; of a task: success, error, failed_safe (code that failed and had acted on nothing), skipped, in_doubt. What succeeded is kept; repair the rest with resume_workflow: retry {tasks?: [ids]}, replace {tasks} (same ids), inject {tasks}; remove {ids} takes out tasks that have not begun.
+Saved workflows are tools: call_tool {"tool": "workflow:NAME", "arguments": {...}}; so do tasks and code. As a task its output is the answer of its run: "$OUTPUT[a].results.ID".`,
   code: `execute_code {"code": "..."} runs TypeScript; \`return\` gives the result, console.log comes back as logs.
 Each server is a variable: await github.list_issues({...}); or tools["server:tool"](args). No files, no network, no imports of packages.
 A call returns the tool's structured content, else its text parsed as JSON where it is JSON, else the text; several texts give an array; images give bytes (Uint8Array with mimeType). A tool's failure is thrown as ToolError (message, tool).
@@ -24,6 +26,7 @@ The answer has pending: {reason, for, task, call, choices}. for "agent": you dec
   continue goes on; abort ends the run; inject {tasks} adds; replace {tasks} and remove {ids} change tasks that have not begun; replan {requirement} proposes tasks and adds none.
   in_doubt: find out whether the call happened, then resolve {"task", "outcome": "done"|"retry"|"skip", "value"?}.
 for "human": only the user can decide, in the client's dialogue or at a terminal (agentcards approve ID, agentcards runs resume ID); then continue.
+Every decision takes a note: the reason, kept with the run.
 resume_workflow {"action": "status"} lists this session's runs and those of this folder that are unfinished or failed.`,
 };
 

@@ -12,8 +12,10 @@ export {
 } from "./answer.ts";
 export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 export { createCallLog } from "./call_log.ts";
+export { createCallStore } from "./stores/call_store.ts";
 export { callTool, MEANT, toolCall } from "./call_tool.ts";
 export { createCatalogueStore } from "./catalogue/catalogue.ts";
+export { createCatalogueTables } from "./stores/catalogue_store.ts";
 export { serverVariables, withoutVariableNote } from "./code_names.ts";
 export { helpFor, ownTools } from "./help.ts";
 export { putApproval } from "./human/approval.ts";
@@ -23,7 +25,7 @@ export { createQuestions } from "./human/run_watchers.ts";
 export { createParking, identity, type Origin, type Route, type SealedState } from "./human/stateless_client.ts";
 export { parseInput } from "./input.ts";
 export { createLargeFrames } from "./large/frames.ts";
-export type { EndedCall, Observer } from "./observer.ts";
+export type { EndedCall, Learner, Observer } from "./observer.ts";
 export { openSession } from "./open_session.ts";
 export { openPiiVault, type PiiVault } from "./privacy/vault.ts";
 export { checkOptions, createToolBook, type Planning, planTasks, type ToolBook } from "./plan_tasks.ts";
@@ -38,10 +40,13 @@ export {
   listServers,
   serverMeant,
   toolsInMemory,
+  warmSearch,
   withheldNote,
 } from "./search.ts";
 export { reportSecrets, type SecretsReport } from "./secret_report.ts";
 export type { Session, SessionContext, Shared } from "./session.ts";
+export { retireUnused } from "./shared_servers.ts";
 export { fileOf } from "./session_observer.ts";
 export { CALL_TIMEOUT_MS } from "./stages/send.ts";
+export type { GuardedCall, Guardrail, GuardVerdict } from "./stages/guard.ts";
 export { requireReadable } from "./stored_access.ts";

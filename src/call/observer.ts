@@ -33,4 +33,9 @@ export interface Observer {
   close(): void;
 }
 
+/** Learns from the calls and requests of a session, some calls at a time. */
+export interface Learner extends Pick<Observer, "asked"> {
+  ended(calls: readonly EndedCall[]): void;
+}
+
 export const NO_OBSERVER: Observer = { ended() {}, asked() {}, close() {} };

@@ -1,7 +1,9 @@
 import type { Session } from "./session.ts";
 import { approve } from "./stages/approve.ts";
+import { audit } from "./stages/audit.ts";
 import { commit } from "./stages/commit.ts";
 import { observe } from "./stages/observe.ts";
+import { guard } from "./stages/guard.ts";
 import { hidePersonalData } from "./stages/privacy.ts";
 import { questions } from "./stages/questions.ts";
 import { rules } from "./stages/rules.ts";
@@ -13,11 +15,14 @@ export function createPipeline(session: Session): Next {
   const { policy } = session.config;
   const hasRules = policy.deny.length + policy.approve.length + policy.allow.length > 0;
   return compose([
+    audit(session),
     observe(session.observer),
     ...session.privacy ? [hidePersonalData(session.privacy)] : [],
     ...hasRules ? [rules(policy)] : [],
-    ...policy.approve.length > 0 ? [approve(session)] : [],
-    commit,
+    ...session.guardrails.length > 0 ? [guard(session.guardrails)] : [],
+    // A task of a run may ask for approval where no rule does.
+    approve(session),
+    commit(session),
     questions(session),
     send(session),
   ]);

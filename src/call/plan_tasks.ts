@@ -1,4 +1,4 @@
-import { kindOf, type Plan, plan, requireFewTasks, type RunOptions, type Task } from "../dag/mod.ts";
+import { kindOf, loadConditions, type Plan, plan, requireFewTasks, type RunOptions, type Task } from "../dag/mod.ts";
 import {
   AgentCardsError,
   createBreather,
@@ -48,7 +48,14 @@ export function createToolBook(session: Session): ToolBook {
     return index.get(name);
   }
 
+  async function savedTool(name: string): Promise<Tool | undefined> {
+    const saved = await session.shared.saved.tools(session);
+    return saved.find((tool) => tool.name === name);
+  }
+
   const effectOfTool = (id: string): Effect => {
+    // A task that calls it again is answered by the run that it had started.
+    if (splitToolId(id).server === WORKFLOW_SERVER) return "idempotent";
     const found = find(id);
     if ("tool" in found) return effectOf(session.config.policy, found.tool!);
     return splitToolId(id).server === OWN_SERVER ? "read" : "effectful";
@@ -66,10 +73,9 @@ export function createToolBook(session: Session): ToolBook {
         if (!isKnown) continue;
         try {
           const address = await resolveTool(session, name, { isHinted: unknown < HINTED_NAMES });
-          if (address.server === WORKFLOW_SERVER) {
-            throw new Error("a saved workflow is called by itself, not as a task");
-          }
-          const tool = await definition(address.server, address.name);
+          const tool = address.server === WORKFLOW_SERVER
+            ? await savedTool(address.name)
+            : await definition(address.server, address.name);
           const found = { id: toolId(address.server, address.name), ...tool && { tool } };
           book.set(name, found);
           book.set(found.id, found);
@@ -100,6 +106,7 @@ export async function planTasks(
   // Before any name is looked up: that takes longer than to count.
   if (more) requireFewTasks(before.length + more.length, session.config.limits.tasks);
   await book.learn((more ?? []).flatMap((task) => isObject(task) && typeof task.tool === "string" ? [task.tool] : []));
+  await loadConditions([...before, ...more ?? []]);
   const isThere = new Set(before.map(({ id }) => id));
   const full = more?.map((task) => withFullName(task, book));
   const wrong = await wrongArguments(full ?? [], book);
@@ -115,6 +122,9 @@ export async function planTasks(
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);
       if (verdict.kind === "deny") return [denied(found.id, verdict).message];
+      if (task.until && book.effectOf(task) !== "read") {
+        return [`until repeats a call, and ${found.id} may act on the world; only what reads is polled`];
+      }
       const mistake = found.tool && misspelt(found.tool, task.arguments);
       const problems = [...wrong.get(task.id) ?? [], ...mistake ? [mistake] : []];
       return problems.length > 0 ? [`${problems.join("; ")}. ${signatureNote(found.tool!)}`] : [];

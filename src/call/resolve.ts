@@ -39,7 +39,7 @@ async function resolveUnknown(
   const { server, name } = splitToolId(asked);
   if (server === undefined) return await resolveBareName(session, name, isHinted);
   if (server === OWN_SERVER) return { server, name };
-  if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.templates.find(name)).name };
+  if (server === WORKFLOW_SERVER) return { server, name: (await session.shared.saved.find(session, name)).name };
   const live = session.server(server);
   const known = await session.known(server);
   if (known?.tools.some((tool) => tool.name === name)) return { server, name };

@@ -1,9 +1,11 @@
 import type { Limits } from "../config/mod.ts";
 import type { Database } from "../db/mod.ts";
+import { createPruner, HOUR_MS, isNoDatabase } from "../db/start.ts";
 import { AgentCardsError, cut, follow, within } from "../model/mod.ts";
 import { replaceFile } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
 import { shape } from "./answer.ts";
+import { createResultTable, type ResultRow } from "./stores/result_store.ts";
 
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
@@ -48,39 +50,25 @@ export async function writeStored({ directory, handle, isSynced }: StoredFile, j
 
 export interface ResultStoreOptions {
   readonly directory: string;
-  readonly database: Promise<Database | undefined>;
+  readonly database: Database;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
   readonly isSynced: boolean;
 }
 
-const LEFT_OVER_EVERY_MS = 3_600_000;
-
 export function createResultStore(options: ResultStoreOptions): ResultStore {
   const { directory, database, limits, isSynced } = options;
-  let lookedAt = -Infinity;
+  const table = createResultTable(database);
+  const leftOver = createPruner({ everyMs: HOUR_MS, prune: () => removeLeftOver().catch(() => {}) });
 
-  /** Drops what is too old and, oldest first, what is over the quota. */
-  async function sweep(db: Database): Promise<void> {
-    const gone = await db.query<{ handle: string }>(
-      `delete from result_handle where handle in (
-         select handle from (
-           select handle, expires_at, sum(bytes) over (order by created_at desc, handle) as total from result_handle
-         ) as held where total > $1 or expires_at < now()
-       ) and (run is null or run not in (
-         select id from workflow_run
-         where status in ('running', 'paused') or status <> 'completed' and result_handle.expires_at >= now()
-       ))
-       returning handle`,
-      [limits.results_bytes],
-    );
-    for (const { handle } of gone) await fs.remove(`${directory}/${handle}`).catch(() => {});
-    if (performance.now() - lookedAt < LEFT_OVER_EVERY_MS) return;
-    lookedAt = performance.now();
-    await removeLeftOver(db).catch(() => {});
+  async function sweep(): Promise<void> {
+    for (const handle of await table.prune(limits.results_bytes)) {
+      await fs.remove(`${directory}/${handle}`).catch(() => {});
+    }
+    await leftOver.written(1);
   }
 
   /** Files without a row: the database could not be written, was another one, or the writer was killed. */
-  async function removeLeftOver(db: Database): Promise<void> {
+  async function removeLeftOver(): Promise<void> {
     const oldest = Date.now() - limits.results_age;
     const old: string[] = [];
     for await (const { name } of fs.readDir(directory)) {
@@ -88,25 +76,21 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
       if ((info?.mtime?.getTime() ?? Infinity) < oldest) old.push(name);
     }
     if (old.length === 0) return;
-    const rows = await db.query<{ handle: string }>("select handle from result_handle");
-    const known = new Set(rows.map(({ handle }) => handle));
+    const known = await table.handles();
     for (const name of old.filter((name) => !known.has(name))) {
       await fs.remove(`${directory}/${name}`).catch(() => {});
     }
   }
 
-  async function note({ handle, tool, bytes, run }: Noted): Promise<void> {
-    const db = await database;
-    if (!db) return;
-    await db.query(
-      `insert into result_handle (handle, tool, bytes, expires_at, run)
-       values ($1, $2, $3, now() + $4 * interval '1 ms', $5)
-       on conflict (handle) do update set run = coalesce(excluded.run, result_handle.run),
-         bytes = greatest(excluded.bytes, result_handle.bytes),
-         tool = case when result_handle.tool = '' then excluded.tool else result_handle.tool end`,
-      [handle, tool, bytes, limits.results_age, run ?? null],
-    );
-    await sweep(db);
+  async function note(row: ResultRow): Promise<void> {
+    try {
+      await table.put(row, limits.results_age);
+    } catch (error) {
+      // A file without a row is found all the same, and removed once it is old enough.
+      if (isNoDatabase(error)) return;
+      throw error;
+    }
+    await sweep();
   }
 
   /** The tools of the newest handles, whose rows may not be written yet. */
@@ -118,7 +102,7 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
   };
 
   /** Nobody waits for it. A file without a row is removed once it is old enough. */
-  const register = (noted: Noted) => {
+  const register = (noted: ResultRow) => {
     remember(noted.handle, noted.tool);
     note(noted).catch(() => {});
   };
@@ -138,10 +122,8 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
     async toolOf(handle) {
       const known = tools.get(handle);
       if (known !== undefined || !HANDLE.test(handle)) return known;
-      const find = async () =>
-        await (await database)?.query<{ tool: string }>("select tool from result_handle where handle = $1", [handle]);
-      const [row] = await find().catch(() => undefined) ?? [];
-      if (row) return row.tool;
+      const filed = await table.toolOf(handle).catch(() => undefined);
+      if (filed !== undefined) return filed;
       return await fs.stat(`${directory}/${handle}`).then(() => "", () => undefined);
     },
     async read(handle, load = parseFile) {
@@ -158,13 +140,6 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
       }
     },
   };
-}
-
-interface Noted {
-  readonly handle: string;
-  readonly tool: string;
-  readonly bytes: number;
-  readonly run?: string;
 }
 
 async function parseFile(path: string): Promise<unknown> {

@@ -125,7 +125,7 @@ export interface ServerLine {
 /** The session's servers with their tools, and a note for each that could not be read. */
 export async function listServers(session: Session): Promise<{ servers: ServerLine[]; notes: string[] }> {
   const { catalogues, notes } = await knownCatalogues(session);
-  const saved = await session.shared.templates.tools();
+  const saved = await session.shared.saved.tools(session);
   const isAllowed = ({ id }: Tool) => judge(session.config.policy, id).kind !== "deny";
   return {
     servers: [
@@ -144,7 +144,7 @@ export async function listServers(session: Session): Promise<{ servers: ServerLi
 export async function toolsInMemory(session: Session): Promise<Tool[]> {
   const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled);
   const known = await Promise.all(names.map(({ name }) => session.known(name)));
-  return [...known.flatMap((catalogue) => catalogue?.tools ?? []), ...await session.shared.templates.tools()];
+  return [...known.flatMap((catalogue) => catalogue?.tools ?? []), ...await session.shared.saved.tools(session)];
 }
 
 /** Makes ready what the first search will need. */
@@ -155,10 +155,10 @@ export async function warmSearch(session: Session): Promise<void> {
 
 /** Every tool of the session's servers, with a note for each server that could not be read. */
 export async function knownTools(session: Session, only?: string): Promise<{ tools: Tool[]; notes: string[] }> {
-  if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.templates.tools()], notes: [] };
+  if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.saved.tools(session)], notes: [] };
   const { catalogues, notes } = await knownCatalogues(session, only);
   const tools = catalogues.flatMap(({ catalogue }) => catalogue.tools);
-  return { tools: [...tools, ...only === undefined ? await session.shared.templates.tools() : []], notes };
+  return { tools: [...tools, ...only === undefined ? await session.shared.saved.tools(session) : []], notes };
 }
 
 export interface KnownCatalogues {

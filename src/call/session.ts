@@ -1,12 +1,23 @@
-import type { Config, Home, LoadedConfig, Secret, ServerConfig } from "../config/mod.ts";
-import type { Reaper, Server, ServerEvent } from "../mcp/mod.ts";
-import type { Address, Call, CallResult, Capabilities, Catalogue, Effect, Tool } from "../model/mod.ts";
+import type { Config, Home, LoadedConfig, Look, Secret, ServerConfig, Viewer } from "../config/mod.ts";
+import type { Reaper, Server, ServerEvent, TokenFile } from "../mcp/mod.ts";
+import type {
+  Address,
+  AgentCardsError,
+  Call,
+  CallResult,
+  Capabilities,
+  Catalogue,
+  Effect,
+  Tool,
+} from "../model/mod.ts";
+import type { Audit } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { ToolSearch } from "../vector/mod.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import type { OpenApprovals } from "./human/open_approvals.ts";
 import type { HowToHide, LargeFrames } from "./large/port.ts";
-import type { CallRecord, Observer } from "./observer.ts";
+import type { CallRecord, Learner, Observer } from "./observer.ts";
+import type { Guardrail } from "./stages/guard.ts";
 import type { ResultStore } from "./results.ts";
 
 /** The client in front of a session. */
@@ -31,6 +42,8 @@ export interface Shared {
   readonly search: ToolSearch;
   readonly redactor: Redactor;
   readonly large: LargeFrames;
+  /** The tokens of remote servers that the user has signed in to. */
+  readonly tokens: TokenFile;
   reaper(): Reaper;
   /** Servers configured `shared: true`, by what they really start; they outlive the session that started them. */
   readonly sharedServers: Map<string, SharedServer>;
@@ -38,16 +51,21 @@ export interface Shared {
   privacy(policy: Config["policy"]): Privacy | undefined;
   /** Calls that a human is asked about just now. */
   readonly approvals: OpenApprovals;
+  /** The chained record of every call. */
+  readonly audit: Audit;
   /** Files a call that has ended. */
   record(call: CallRecord): void;
   /** Whether a tool is known to have been called with success before. */
   wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
-  watch(session: Session): Observer;
-  /** Workflows that were saved, as tools. */
-  readonly templates: { tools(): Promise<readonly Tool[]>; find(name: string): Promise<{ readonly name: string }> };
+  watch(session: Session): Learner;
+  /** Saved workflows, as tools. */
+  readonly saved: {
+    tools(session: Session): Promise<readonly Tool[]>;
+    find(session: Session, name: string): Promise<{ readonly name: string }>;
+  };
   /** Runs a saved workflow with the arguments of a call. */
-  runTemplate(session: Session, name: string, call: Call): Promise<CallResult>;
+  runSaved(session: Session, name: string, call: Call): Promise<CallResult>;
 }
 
 /** Tokens for personal data on the way in, the data for its tokens on the way out. */
@@ -78,6 +96,10 @@ export interface Session extends AsyncDisposable {
   readonly cwd: string;
   /** The name of the client's connection, which outlives an engine. */
   readonly connection: string | undefined;
+  /** Who sees its servers. */
+  readonly viewer: Viewer;
+  /** Functions of the program around the gateway that judge each call. */
+  readonly guardrails: readonly Guardrail[];
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly privacy: Privacy | undefined;
@@ -102,6 +124,8 @@ export interface Session extends AsyncDisposable {
   effectOf(address: Address): Effect;
   /** What a server offers as far as it is known, without starting it. */
   known(name: string): Promise<Catalogue | undefined>;
+  /** True while a server waits for the user to sign in. */
+  needsSignIn(name: string): boolean;
   /** What keeps a server from being started at all: a variable that is not set. */
   unstartable(name: string): string | undefined;
   /** The same, and a program, script or folder that is missing, by a look at the disk. */
@@ -109,6 +133,14 @@ export interface Session extends AsyncDisposable {
   /** The folder that a server's program is started in, where it can be started. */
   startFolder(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];
+  /** Why the configuration as it is on the disk cannot be used. The last good one holds; without one nothing works. */
+  readonly problem: AgentCardsError | undefined;
+  /** Whether there is a configuration that holds. */
+  readonly isUsable: boolean;
+  /** Has the next call start a server anew. Gives the process that runs until then, in a list of at most one. */
+  renew(server: string): readonly Server[];
+  /** Takes up a configuration that was changed. True if a file is being written: another look is due soon. */
+  refresh(look: Look): Promise<boolean>;
 }
 
 export interface SessionContext {
@@ -117,6 +149,11 @@ export interface SessionContext {
   /** Asks the client for variables that the configuration names; absent where `env` is the whole environment. */
   readonly variables?: ((names: readonly string[]) => Promise<Readonly<Record<string, string>>>) | undefined;
   readonly connection?: string | undefined;
+  /** Who sees the session's servers; a client without a name unless told. */
+  readonly viewer?: Viewer;
+  /** True for one command: its servers stay for the next command as long as any other that is not used. */
+  readonly keepsServers?: boolean;
+  readonly guardrails?: readonly Guardrail[];
   /** False where the folder is that of a process for many clients. */
   readonly hasFolder?: boolean;
 }

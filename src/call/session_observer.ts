@@ -1,47 +1,56 @@
-import { type CallResult, isObject, type Origin } from "../model/mod.ts";
+import { type CallResult, createQuietWork, isObject, type Origin } from "../model/mod.ts";
 import { debug, shapeOf } from "../telemetry/mod.ts";
-import type { CallRecord, EndedCall, Observer } from "./observer.ts";
+import type { EndedCall, Observer } from "./observer.ts";
 import type { Session } from "./session.ts";
 
-/** Calls are looked at together, this long after the first of them has ended: their answers have gone out by then. */
-const LATER_MS = 20;
+/** Calls are looked at together, once none has ended for a moment: their answers have gone out by then. */
+const LATER = { quietMs: 20, latestMs: 500 };
+/** So much waits at the most: calls, and characters of their results. */
 const MOST_WAITING = 500;
+const MOST_CHARACTERS = 8_000_000;
+/** So many are looked at before others have their turn: some 2 ms. */
+const AT_ONCE = 50;
+
+interface Waiting {
+  readonly ended: EndedCall;
+  readonly bytes: number;
+}
 
 /** Files every call of a session, and hands it to learning, after its answer has gone out. */
 export function createObserver(session: Session): Observer {
   const learning = session.shared.watch(session);
-  let waiting: EndedCall[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waiting: Waiting[] = [];
+  const later = createQuietWork(LATER, look);
+  let held = 0;
+  let rest: ReturnType<typeof setTimeout> | undefined;
 
   function look(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const all = waiting;
-    waiting = [];
-    for (const ended of all) {
+    later.cancel();
+    clearTimeout(rest);
+    const some = waiting.splice(0, AT_ONCE);
+    for (const { ended, bytes } of some) {
       const { tool, ms, ok, call } = ended;
-      session.shared.record(recordOf(session, ended));
-      learning.ended(ended);
+      held -= bytes;
+      session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes });
       debug("call", () => ({ tool, ms, ok, input: shapeOf(call.params) }));
     }
+    learning.ended(some.map(({ ended }) => ended));
+    if (waiting.length > 0) rest = setTimeout(look, 0);
   }
 
   return {
     ended(ended) {
-      waiting.push(ended);
-      if (waiting.length >= MOST_WAITING) look();
-      else timer ??= setTimeout(look, LATER_MS);
+      const bytes = ended.result ? sizeOf(ended.result) : 0;
+      waiting.push({ ended, bytes });
+      held += bytes;
+      if (waiting.length >= MOST_WAITING || held >= MOST_CHARACTERS) look();
+      else later.touch();
     },
     asked: learning.asked,
     close() {
-      look();
-      learning.close();
+      while (waiting.length > 0) look();
     },
   };
-}
-
-function recordOf(session: Session, { call, result, tool, ms, ok }: EndedCall): CallRecord {
-  return { ...fileOf(session, call.origin), tool, ms, ok, bytes: result ? sizeOf(result) : 0 };
 }
 
 /** The part of a record that tells who made the call. */

@@ -18,7 +18,7 @@ export interface AnswerOptions {
   readonly problems: readonly TypeProblem[];
 }
 
-/** What comes back of code: its value, within what an agent can read, and what it printed. */
+/** The answer of code: its value, as much as an agent can read, and its output. */
 export async function codeAnswer(
   { result, logs, metrics }: CageOutcome,
   session: Session,
@@ -49,7 +49,7 @@ export async function codeAnswer(
   return { json: JSON.stringify(answer), isError: !result.ok };
 }
 
-/** What does not fit in code that was not run. */
+/** The type errors of code that was not run. */
 export function typesAnswer(problems: readonly TypeProblem[], chosen: readonly Tool[]): string {
   const { line, column, message } = problems[0]!;
   return JSON.stringify({

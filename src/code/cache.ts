@@ -2,7 +2,7 @@ import { type Session, toolsInMemory } from "../call/mod.ts";
 import { type Json, sha256 } from "../model/mod.ts";
 import type { CageOutcome } from "../sandbox/mod.ts";
 
-/** What code gave that called no tool: the same code with the same context gives it again. */
+/** A cache of the results of code that called no tool: the same code with the same context has the same result. */
 export interface CodeCache {
   find(key: string): CageOutcome | undefined;
   keep(key: string, outcome: CageOutcome): void;

@@ -24,7 +24,6 @@ import {
   toAgentCardsError,
   toolId,
   type ToolResult,
-  WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import {
   type CageCall,
@@ -107,9 +106,6 @@ export function callsAs(
     const address = await resolveTool(session, asked);
     const id = toolId(address.server, address.name);
     if (asked !== id) onMeant(asked, id);
-    if (address.server === WORKFLOW_SERVER) {
-      throw new AgentCardsError("TOOL_UNKNOWN", `${id} is a saved workflow: it is called by itself, not from code`);
-    }
     const inside: Caller = {
       ...caller,
       client: { ...caller.client, takesQuestions: false, ...caller.client.progress && { progress: progressOf(id) } },
@@ -156,7 +152,7 @@ function pausing(human: Human, { pause, inTurn }: Turns): Human {
   };
 }
 
-/** What a tool said, as a plain value; its failure as an error. */
+/** The result of a tool as a plain value; its failure as an error. */
 async function unwrapped(session: Session, id: string, reply: CallResult): Promise<unknown> {
   if (reply.kind === "error") {
     throw new AgentCardsError("TOOL_FAILED", `${id} failed: ${oneLine(reply.message, 2_000)}`);

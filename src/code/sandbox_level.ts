@@ -4,11 +4,11 @@ import { type Available, availableLevel, type Level } from "../sandbox/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { fs } from "../platform/start.ts";
 
-/** How strong the sandbox of this home is. */
+/** The level of the sandbox of this home. */
 export interface SandboxReport {
   readonly level: number;
   readonly why: string;
-  /** How to get a stronger one; null where there is none. */
+  /** The way to a stronger level; null if there is none. */
   readonly stronger: string | null;
   /** Why no code runs, though a sandbox could be made; null where code runs. */
   readonly problem: string | null;
@@ -23,12 +23,12 @@ interface LevelRecord {
 const STRONGEST: Level = 3;
 
 export interface SandboxLevel {
-  /** What the machine offers; refuses a level that is weaker than before and was not accepted. */
+  /** The level of this machine; rejects if it is weaker than before and was not accepted. */
   require(): Promise<Available>;
   report(): Promise<SandboxReport>;
   /** Lets code run at the level of now, and gives that level. */
   accept(): Promise<number>;
-  /** What the machine offers, whatever the level of before. */
+  /** The level of this machine, whatever the level was before. */
   available(): Promise<Available>;
 }
 

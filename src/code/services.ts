@@ -1,12 +1,12 @@
 import type { Reaper } from "../mcp/mod.ts";
 import type { Sandbox, TypeChecker } from "../sandbox/mod.ts";
-import { fs } from "../platform/start.ts";
+import { fs, installation } from "../platform/start.ts";
 import { type CodeCache, createCodeCache } from "./cache.ts";
 import { createSandboxLevel, type SandboxLevel } from "./sandbox_level.ts";
 
-/** Where the code of all sessions runs. What it needs is started when somebody first does. */
+/** Runs the code of all sessions. Each part of it is started when it is first needed. */
 export interface CodeRoom {
-  /** How strong a cage this engine can build. */
+  /** The level of the cages that this engine can build. */
   readonly level: Pick<SandboxLevel, "report" | "accept">;
   sandbox(): Promise<Sandbox>;
   types(): Promise<TypeChecker>;
@@ -16,7 +16,7 @@ export interface CodeRoom {
 
 export interface CodeRoomOptions {
   reaper(): Reaper;
-  /** Where what is compiled may be kept. */
+  /** The folder for compiled code. */
   readonly cacheDirectory: string;
   /** The file that records how strong the cages were. */
   readonly levelFile: string;
@@ -29,6 +29,7 @@ export function createCodeRoom({ reaper, cacheDirectory, levelFile }: CodeRoomOp
 
   /** As strong a cage as this machine can build. */
   async function openSandbox(): Promise<Sandbox> {
+    await installation.unchanged();
     const { watch, forget } = reaper();
     const { createSandbox } = await (import("../sandbox/sandbox.ts" as string) as Promise<
       typeof import("../sandbox/sandbox.ts")
@@ -42,6 +43,7 @@ export function createCodeRoom({ reaper, cacheDirectory, levelFile }: CodeRoomOp
   }
 
   async function openTypes(): Promise<TypeChecker> {
+    await installation.unchanged();
     const { watch, forget } = reaper();
     const { createTypeChecker } = await (import("../sandbox/typecheck.ts" as string) as Promise<
       typeof import("../sandbox/typecheck.ts")

@@ -1,12 +1,12 @@
 import { isObject, type Json, type JsonObject } from "../model/mod.ts";
 
-/** What code gave: its result, and what it leaves for the code that comes after it. */
+/** The outcome of code: its result, and the state that it leaves for later code. */
 export interface Returned {
   readonly result: Json;
   readonly state?: JsonObject;
 }
 
-/** What one piece of code may leave: it stands in the journal, and all code after it gets it. */
+/** The most state that one piece of code may leave: it is journalled, and all later code gets it. */
 export const MAX_STATE = 32_768;
 
 /** Code leaves something by returning `{ result, state }`; an object that has anything else is a result. */

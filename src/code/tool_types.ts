@@ -2,7 +2,7 @@ import { findTools, knownTools, resolveTool, serverVariables, type Session } fro
 import { createBreather, declarations, declaredMethod, identifier, type Tool, toolsDeclaration } from "../model/mod.ts";
 import { MAX_DECLARATIONS, type TypeCheckRequest } from "../sandbox/mod.ts";
 
-/** How many tools an intent brings. */
+/** The most tools that an intent adds. */
 const PICKED = 8;
 
 /** The tools that code is written for: those it names, or those that fit what it is for. */
@@ -21,7 +21,7 @@ export async function chosenTools(
   return [...tools.flat(), ...picked.map(({ tool }) => tool)];
 }
 
-/** What to hold code against: the tools of every server it speaks of, read first where nobody has. */
+/** The tools to check code against: those of every server that it names, listed first where they are unknown. */
 export async function typesFor(session: Session, code: string): Promise<TypeCheckRequest> {
   const names = session.status().map(({ config }) => config).filter(({ disabled }) => !disabled).map(({ name }) =>
     name

@@ -1,6 +1,8 @@
 import type { z } from "../../deps.ts";
-import { AgentCardsError, type ErrorCode, isObject, TOO_LONG } from "../model/mod.ts";
-import { connectEngine, type ConnectOptions } from "../serve/mod.ts";
+import type { ErrorCode } from "../model/mod.ts";
+import { AgentCardsError, isObject, TOO_LONG } from "../model/start.ts";
+import type { ConnectOptions } from "../serve/mod.ts";
+import { connectEngine } from "../serve/start.ts";
 import type { MethodName, PARAMS, Progress, Result } from "./api.ts";
 
 /** Takes a server's question, undefined for no answer; the signal says that nobody waits for one any more. */

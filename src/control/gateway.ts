@@ -3,24 +3,27 @@ import type { CodeRoom } from "../code/mod.ts";
 import type { Home } from "../config/mod.ts";
 import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
+import type { Audit } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
-import type { Templates, Workflows, WorkSession } from "../workflow/mod.ts";
+import type { SavedWorkflows, Workflows, WorkSession } from "../workflow/mod.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {
   readonly home: Home;
   readonly sessions: ReadonlySet<Session>;
-  readonly idleExitMs: number;
+  /** The time that the engine stays without connections, by the present configuration. */
+  idleExitMs(): Promise<number>;
   readonly redactor: Redactor;
   /** The database, once something has needed it. */
   database(): Promise<HomeDatabase>;
-  /** How the database is just now, without waiting for it. */
+  /** The present state of the database, without waiting for it. */
   databaseState(): DatabaseState;
   readonly workflows: Workflows;
   readonly code: CodeRoom;
   readonly learning: Learning;
   readonly suggestions: Suggestions;
-  readonly templates: Templates;
+  readonly saved: SavedWorkflows;
+  readonly audit: Audit;
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;

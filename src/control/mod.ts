@@ -11,6 +11,7 @@ export type {
   IndexProgress,
   IndexReport,
   RunProgress,
+  SavedReport,
   SearchReport,
   ServerReport,
 } from "./reports.ts";

@@ -4,7 +4,7 @@ import type { RunEvent } from "../dag/mod.ts";
 import type { DatabaseState } from "../db/mod.ts";
 import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
-import type { Catalogue, Json } from "../model/mod.ts";
+import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import type { TaskReport } from "../workflow/mod.ts";
 
@@ -12,19 +12,25 @@ import type { TaskReport } from "../workflow/mod.ts";
 export interface ServerReport {
   readonly name: string;
   readonly origin: "global" | "project";
+  /** The clients that see it; null for all. */
+  readonly clients: readonly string[] | null;
   readonly kind: "stdio" | "http";
   readonly state: "disabled" | "configured" | "known" | ServerStatus["state"];
   readonly tools: number | null;
   readonly dropped: Catalogue["dropped"];
   readonly repaired: Catalogue["repaired"];
   readonly running: number;
-  /** Where its program is started in this folder; null for a remote server, and where it is not started at all. */
+  /** The folder in which its program is started; null for a remote server and for one that is not started. */
   readonly cwd: string | null;
   readonly start_ms: number | null;
+  /** When it last worked as far as is known, in milliseconds since 1970; null for never. */
+  readonly seen_at: number | null;
   readonly error: string | null;
+  /** True while it waits for the user to sign in. */
+  readonly needs_sign_in: boolean;
   /** When that was, in milliseconds since 1970; null where it is so now. */
   readonly error_at: number | null;
-  /** How many frames were left out because it sent too many, in all sessions; null where none was. */
+  /** The number of dropped frames, because it sent too many, in all sessions; null if there is none. */
   readonly flood: Dropped | null;
 }
 
@@ -48,28 +54,39 @@ export interface EngineReport {
   readonly minimum_level: number;
   readonly pii: "off" | "tokenize";
   readonly secrets: SecretsReport;
+  /** The chained record of calls: its last row, the newest row that a signed head names, and what is wrong. */
+  readonly audit: {
+    readonly last: number;
+    readonly signed: number;
+    readonly anchored: boolean;
+    readonly problem: string | null;
+  };
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
   readonly servers: readonly ServerReport[];
 }
 
-/** How search is, and how it did in the last day. */
+/** The state of search, with its figures of the last day. */
 export interface SearchReport extends SearchStatus {
   readonly tools: number;
   readonly queries: number;
   readonly p95_ms: number | null;
 }
 
-/** What one server's index run found. */
+/** The result of indexing one server. */
 export interface IndexReport {
   readonly server: string;
   readonly ok: boolean;
   readonly tools: number;
-  /** What its tools cost an agent that reads all of them. */
+  /** The tokens of its tools for an agent that reads all of them. */
   readonly tokens: number;
   readonly ms: number;
+  /** Tools whose definitions have what no honest one contains, and the reason. */
+  readonly flagged?: readonly ToolNote[];
   readonly error?: string;
+  /** Present where the error is that the user has to sign in. */
+  readonly needs_sign_in?: true;
 }
 
 /** Runs that are not over, and those of them that only a human can let go on. */
@@ -99,7 +116,7 @@ export interface EmbedReport {
   readonly dimension: number | null;
 }
 
-/** What comes while a run goes on: first the run with its tasks, then what happens. */
+/** The events of a run that goes on: first the run with its tasks, then each event. */
 export type RunProgress =
   | { readonly id: string; readonly reports: readonly TaskReport[] }
   | { readonly event: RunEvent };
@@ -114,18 +131,29 @@ export interface ApprovalReport {
   readonly tool: string;
   readonly arguments: Json;
   readonly why: string;
-  /** What exactly would be approved; goes back with the decision. */
+  /** The hash of the exact calls that would be approved; goes back with the decision. */
   readonly hash: string;
 }
 
-/** What is known of one tool, or of all. */
+/** The known dependencies of one tool, or of all. */
 export interface GraphReport {
   readonly tools: number;
   readonly edges: number;
   readonly tool?: string;
   readonly neighbours?: readonly Neighbour[];
-  /** What its schemas promise, whether it was seen or not. */
+  /** The dependencies that its schemas suggest, whether observed or not. */
   readonly promised?: readonly { readonly tool: string; readonly path: string; readonly parameter: string }[];
   readonly path?: readonly string[] | null;
   readonly dot?: string;
+}
+
+/** A saved workflow as lists show it; `problem`: why its file cannot be used. */
+export interface SavedReport {
+  readonly name: string;
+  readonly path: string;
+  readonly description: string;
+  readonly tasks: number;
+  readonly version?: string;
+  readonly parameters?: JsonObject;
+  readonly problem?: string;
 }

@@ -8,7 +8,7 @@ import {
   toAgentCardsError,
   TOO_LONG,
 } from "../model/mod.ts";
-import type { Channel } from "../serve/mod.ts";
+import type { Activity, Channel } from "../serve/mod.ts";
 import { type MethodName, PARAMS, type Params, type Result } from "./api.ts";
 import type { ControlContext, Methods } from "./context.ts";
 import { METHODS } from "./methods/all.ts";
@@ -20,7 +20,7 @@ import { METHODS } from "./methods/all.ts";
  */
 export async function serveControl(
   wire: Channel,
-  engine: Pick<ControlContext, "gateway" | "session" | "stop">,
+  { activity, ...engine }: Pick<ControlContext, "gateway" | "session" | "stop"> & { readonly activity?: Activity },
 ): Promise<void> {
   const gone = new AbortController();
   const running = new Set<Promise<void>>();
@@ -32,8 +32,12 @@ export async function serveControl(
       if (!isObject(request)) return wire.close();
       if (request.question !== undefined) return questions.answered(request);
       const work = answer(wire, request, { ...engine, signal: gone.signal, questions });
+      const ended = activity?.begin();
       running.add(work);
-      work.finally(() => running.delete(work));
+      work.finally(() => {
+        running.delete(work);
+        ended?.();
+      });
     });
   } finally {
     gone.abort({ cancelled: "the command was stopped" });

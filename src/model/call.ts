@@ -36,6 +36,12 @@ export interface ApprovalRequest {
   readonly why: string;
 }
 
+/** The decision of a human about a call, with the reason where one was given. */
+export interface HumanWord {
+  readonly word: "approve" | "reject";
+  readonly note?: string | undefined;
+}
+
 /** The answer about a call of a run: `approval` is the hash of the approval that the call uses up. */
 export type Allowance =
   | { readonly kind: "go"; readonly approval?: string }
@@ -79,6 +85,8 @@ export interface Origin {
   readonly by: "agent" | "code" | "human" | "speculation";
   readonly run?: string;
   readonly task?: string;
+  /** The saved workflows that the run is part of. */
+  readonly chain?: readonly string[];
 }
 
 /** One request to a server, from its resolved address to its result. Every path builds one; stages may derive another. */

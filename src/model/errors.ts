@@ -1,4 +1,4 @@
-/** What can go wrong in a way that a caller or a user is meant to act on. */
+/** Codes of the errors that a caller or a user can act on. */
 export type ErrorCode =
   | "CONFIG_INVALID"
   | "CONFIG_UNTRUSTED"
@@ -17,6 +17,7 @@ export type ErrorCode =
   | "TOOL_FAILED"
   | "HUMAN_NEEDED"
   | "NO_HUMAN"
+  | "SIGN_IN_NEEDED"
   | "APPROVAL_PENDING"
   | "CLIENT_AMBIGUOUS"
   | "CLIENT_UNABLE"
@@ -35,7 +36,7 @@ export type ErrorCode =
   | "INTERNAL";
 
 export interface ErrorDetails {
-  /** What the reader can do next. */
+  /** The next step for the reader. */
   readonly hint?: string;
   readonly cause?: unknown;
   readonly data?: Readonly<Record<string, unknown>>;

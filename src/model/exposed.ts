@@ -18,7 +18,7 @@ export function exposedName(server: string, name: string): string {
   return `${clean}_${hash}`;
 }
 
-/** What a client sees a server's resource as; templates stay templates. */
+/** The URI under which a client sees a server's resource; templates stay templates. */
 export function exposedUri(server: string, uri: string): string {
   return `${SCHEME}${server}/${uri}`;
 }

@@ -6,7 +6,7 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** Whether a value is a plain object: not null, not an array. */
+/** True if a value is a plain object: not null, not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -33,7 +33,7 @@ export function jsonDepth(bytes: Uint8Array, limit: number): number {
   return deepest;
 }
 
-/** Whether a JSON text nests deeper, or is made of more values, than it may: a parser takes time for each. */
+/** True if a JSON text nests deeper, or has more values, than allowed: a parser takes time for each. */
 export function isExcessive(bytes: Uint8Array, most: { depth: number; parts: number }): "depth" | "parts" | undefined {
   let depth = 0;
   let parts = 1;
@@ -63,12 +63,26 @@ const CLOSE_BRACKET = 0x5d;
 
 /** JSON with sorted keys and no white space: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
+  if (isSorted(value)) return JSON.stringify(value);
   return JSON.stringify(value, (_key, item) => {
     if (!isObject(item)) return item;
     return Object.fromEntries(
       Object.entries(item).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
     );
   });
+}
+
+/** True if the keys of a value are in their order already, as those of most arguments are. */
+function isSorted(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isSorted);
+  if ("toJSON" in value) return false;
+  let before = "";
+  for (const [key, item] of Object.entries(value)) {
+    if (key < before || !isSorted(item)) return false;
+    before = key;
+  }
+  return true;
 }
 
 /** SHA-256 of a text, in hex. */

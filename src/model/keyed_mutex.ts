@@ -13,7 +13,7 @@ export function createTurns() {
   };
 }
 
-/** How long work may keep the event loop before others are served. */
+/** The time that work may keep the event loop before others are served. */
 const SLICE_MS = 4;
 
 /** For long loops: each call gives the turn to others if the loop has kept it for too long. */

@@ -8,12 +8,14 @@ export {
   type CallResult,
   type Client,
   type Human,
+  type HumanWord,
   isFailure,
   type LargeResult,
   nobody,
   type Origin,
   type ToolResult,
 } from "./call.ts";
+export { CLIENT_NAME, clientName } from "./client_name.ts";
 export { meant, parseMeaning } from "./coerce.ts";
 export { declarations, declaredMethod, identifier, toolsDeclaration } from "./declaration.ts";
 export { worse } from "./effect.ts";
@@ -46,9 +48,11 @@ export { coalesce, createLineSplitter, TOO_LONG } from "./lines.ts";
 export { readBySchema } from "./meaning.ts";
 export { matchesPattern } from "./pattern.ts";
 export { progressText } from "./progress.ts";
+export { createQuietWork } from "./quiet.ts";
 export type { Ask, Capabilities, Question, ServerRequest } from "./question.ts";
 export { schemaAt } from "./schema_type.ts";
-export { signature } from "./signature.ts";
+export { type Field, schemaType } from "./schema_type.ts";
+export { signature, typeText } from "./signature.ts";
 export { cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
 export { within } from "./time.ts";
 export {

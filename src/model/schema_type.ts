@@ -136,7 +136,7 @@ function isName(type: unknown): type is string {
   return typeof type === "string" && Object.hasOwn(NAMES, type);
 }
 
-/** What `#/$defs/thing` points to; references to other documents are not followed. */
+/** The schema that `#/$defs/thing` points to; references to other documents are not followed. */
 export function schemaAt(reference: string, root: JsonObject): unknown {
   if (!reference.startsWith("#/") || reference.length > LONGEST_REFERENCE) return undefined;
   let at: unknown = root;

@@ -22,7 +22,8 @@ function fieldsText({ fields }: Type & { kind: "object" }): string {
   }).join(", ");
 }
 
-function typeText(type: Type): string {
+/** A type in the manner of TypeScript, in one line. */
+export function typeText(type: Type): string {
   switch (type.kind) {
     case "name":
       return type.name;

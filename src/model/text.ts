@@ -1,4 +1,4 @@
-/** What moves a cursor, hides text or flips its direction; the two selectors of emoji and text style stay. */
+/** Characters that move a cursor, hide text or flip its direction; the selectors of emoji and text style stay. */
 const UNSAFE =
   // deno-lint-ignore no-control-regex
   /(?![\ufe0e\ufe0f])[\p{Default_Ignorable_Code_Point}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]/gu;
@@ -44,7 +44,7 @@ export function tokens(text: string | number): number {
 
 /** Longer words are compared by their beginning. */
 const COMPARED_LENGTH = 64;
-/** How many candidates are looked at, and how many of them are compared letter by letter. */
+/** The most candidates, and the most of them that are compared letter by letter. */
 const MOST_CANDIDATES = 20_000;
 const MOST_COMPARED = 300;
 const FARTHEST = 12;

@@ -1,4 +1,4 @@
-/** What a promise gives, or an error that says `why` once it has taken too long. What it waits for goes on. */
+/** Waits for a promise at most `ms`, then rejects with `why`. The work itself goes on. */
 export async function within<T>(promise: Promise<T>, ms: number, why: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => timer = setTimeout(() => reject(new Error(why)), ms));

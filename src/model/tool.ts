@@ -11,31 +11,31 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: JsonObject;
-  /** What else its definition says: icons, meta data. */
+  /** The rest of its definition: icons, metadata. */
   readonly more?: JsonObject;
   /** SHA-256 over the canonical JSON of the whole definition. */
   readonly hash: string;
 }
 
-/** What calling a tool does to the world: nothing, the same however often, or something each time. */
+/** The effect of a call on the world: none, the same however often, or a new one each time. */
 export type Effect = "read" | "idempotent" | "effectful";
 
-/** What a result holds besides its value: content that is no text, meta data. */
+/** The parts of a result besides its value: content that is no text, metadata. */
 export interface Beside {
   readonly content?: Json[];
   readonly meta?: JsonObject;
 }
 
-/** What a call gave: the value itself, or where a large one lies and how it begins. */
+/** The result of a call: the value itself, or the handle and the beginning of a large one. */
 export type Output =
   & ({ readonly kind: "value"; readonly value: Json } | StoredOutput)
-  /** What else there was: itself, or where it lies. */
+  /** The attachments: themselves, or their handle. */
   & { readonly beside?: Beside | { readonly handle: string } };
 
 interface StoredOutput {
   readonly kind: "stored";
   readonly handle: string;
-  /** Where in what is stored the value is. */
+  /** The path of the value in the stored result. */
   readonly steps: readonly Step[];
   readonly shape: string;
   readonly preview: string;
@@ -47,7 +47,7 @@ export interface ToolNote {
   readonly why: string;
 }
 
-/** What a server offers, as last read from it. */
+/** The lists of a server, as last read from it. */
 export interface Catalogue {
   readonly tools: readonly Tool[];
   readonly dropped: readonly ToolNote[];
@@ -56,7 +56,7 @@ export interface Catalogue {
   readonly offers?: Offers;
 }
 
-/** What a server offers besides tools, as it says it. */
+/** The resources, templates and prompts of a server, as it lists them. */
 export interface Offers {
   readonly resources: readonly JsonObject[];
   readonly templates: readonly JsonObject[];

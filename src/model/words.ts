@@ -12,7 +12,7 @@ export function terms(text: string): string[] {
   return splitWords(text).map((word) => word.toLowerCase()).filter(isWord).map(stem);
 }
 
-/** What is longer is a key or a number that two texts share by chance or never. */
+/** A longer word is a key or a number, which two texts share by chance or never. */
 const LONGEST = 29;
 
 function isWord(word: string): boolean {

@@ -1,11 +1,11 @@
-import { type EndedCall, type Observer, type Session, valueOf } from "../call/mod.ts";
+import { type EndedCall, type Learner, type Session, valueOf } from "../call/mod.ts";
 import type { Database } from "../db/mod.ts";
 import {
-  callName,
   createLearningStore,
   type Experience,
   isPlainKey,
   leavesOf,
+  nameOf,
   openExperience,
   type Remembered,
 } from "../graphrag/mod.ts";
@@ -22,7 +22,7 @@ import { log, type Redactor } from "../telemetry/mod.ts";
 
 /** What an engine learns from everything that goes through it. */
 export interface Learning {
-  watch(session: Session): Observer;
+  watch(session: Session): Learner;
   /** Takes notice of a run that came to its end: which of its tasks fed which. */
   ran(session: Session, tasks: readonly RanTask[]): void;
   /** Everything that was learned where a session is. */
@@ -42,13 +42,12 @@ export interface RanTask {
 }
 
 export interface LearningOptions {
-  readonly database: Promise<Database | undefined>;
+  readonly database: Database;
   readonly redactor: Redactor;
 }
 
-/** Calls are looked at together when the answers have gone out, so that learning is on nobody's way. */
-const LATER_MS = 15;
-const MOST_AT_ONCE = 50;
+/** So many calls wait until what was learned before has been read. */
+const MOST_WAITING = 500;
 /** After so long a rest, or so many calls, what comes next belongs to something else. */
 const REST_MS = 15 * 60_000;
 const LONGEST_TRAIL = 200;
@@ -70,6 +69,8 @@ interface Trail {
 export function createLearning({ database, redactor }: LearningOptions): Learning {
   const store = createLearningStore(database);
   const scopes = new Map<string, Promise<Experience>>();
+  /** What is being learned just now. */
+  const working = new Set<Promise<void>>();
   let states: Promise<Record<string, unknown>> | undefined;
 
   const experienceOf = (session: Session): Promise<Experience> =>
@@ -87,27 +88,34 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
     return reading;
   };
 
-  function watch(session: Session): Observer {
+  /** Does work with what was learned where a session is, once that has been read. */
+  function soon(session: Session, work: (experience: Experience) => void, onFailure?: () => void): void {
+    const done = experienceOf(session).then(work)
+      .catch((error) => {
+        onFailure?.();
+        log("warning", "learning_failed", { reason: messageOf(error) });
+      })
+      .finally(() => working.delete(done));
+    working.add(done);
+  }
+
+  function watch(session: Session): Learner {
     const trail: Trail = { request: new Set(), steps: [], at: 0 };
     let waiting: EndedCall[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isClosed = false;
-    const soon = (work: Promise<unknown>) =>
-      work.catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
-    void soon(experienceOf(session));
+    let isUnderWay = false;
+    soon(session, () => {});
 
-    async function learn(): Promise<void> {
-      timer = undefined;
+    function learn(experience: Experience): void {
       const noticed = waiting;
-      waiting = [];
-      const experience = await experienceOf(session);
+      [waiting, isUnderWay] = [[], false];
       for (const ended of noticed) {
         const step = stepOf(ended, redactor);
         if (!step) continue;
-        if (performance.now() - trail.at > REST_MS || trail.steps.length >= LONGEST_TRAIL) {
+        const now = performance.now();
+        if (now - trail.at > REST_MS || trail.steps.length >= LONGEST_TRAIL) {
           [trail.steps, trail.request] = [[], new Set()];
         }
-        trail.at = performance.now();
+        trail.at = now;
         const { ok } = ended;
         experience.learn(trail, step, { ok, acts: ended.call.effect !== "read" });
         if (!ok) continue;
@@ -118,19 +126,15 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
     }
 
     return {
-      ended(ended) {
-        if (isClosed || !isLearnedFrom(ended) || waiting.length >= MOST_AT_ONCE) return;
-        waiting.push(ended);
-        timer ??= setTimeout(() => void soon(learn()), LATER_MS);
+      ended(calls) {
+        for (const ended of calls) if (isLearnedFrom(ended) && waiting.length < MOST_WAITING) waiting.push(ended);
+        if (isUnderWay || waiting.length === 0) return;
+        isUnderWay = true;
+        soon(session, learn, () => [waiting, isUnderWay] = [[], false]);
       },
       asked(request) {
         const said = redactor.redact(request.slice(0, LONGEST_REQUEST));
         trail.request = new Set(terms(session.privacy?.hide(said, "agentcards") ?? said));
-      },
-      close() {
-        isClosed = true;
-        clearTimeout(timer);
-        if (waiting.length > 0) void soon(learn());
       },
     };
   }
@@ -139,19 +143,22 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
     watch,
     experienceOf,
     ran(session, tasks) {
-      experienceOf(session).then((experience) => {
+      soon(session, (experience) => {
         for (const { tool, ok, after, flows } of tasks) {
           for (const source of after) experience.follow(source, tool, { ok });
           for (const { from, path, to } of flows) experience.follow(from, tool, { ok, path: `${path} → ${to}` });
         }
-      }).catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+      });
     },
     state: async (name) => (await readStates())[name],
     async keep(name, value) {
       (await readStates())[name] = value;
       store.state(name, value);
     },
-    flush: () => store.flush(),
+    async flush() {
+      await Promise.all(working);
+      await store.flush();
+    },
   };
 }
 
@@ -177,5 +184,5 @@ function stepOf({ tool, call, result }: EndedCall, redactor: Redactor): Remember
   if (names.some((name) => !isPlainKey(name) || SECRET.test(name))) return undefined;
   if (redactor.redact(text) !== text || !text.isWellFormed()) return undefined;
   const leaves = result?.kind === "result" ? leavesOf(valueOf(result.result)) : [];
-  return { tool, call: callName(tool, args) ?? "", arguments: args, leaves };
+  return { tool, call: nameOf(tool, text) ?? "", arguments: args, leaves };
 }

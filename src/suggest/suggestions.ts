@@ -112,7 +112,7 @@ export function createSuggestions(learning: Learning): Suggestions {
   }
 
   function judged(offer: Offer, right: boolean): void {
-    judgeOffer(offer, right).catch((error) => log("warning", "not learned", { reason: messageOf(error) }));
+    judgeOffer(offer, right).catch((error) => log("warning", "learning_failed", { reason: messageOf(error) }));
   }
 
   return {

@@ -10,7 +10,7 @@ export interface LogOptions {
   /** The folder of the daily files; none writes no file. */
   readonly directory?: string;
   readonly level: LogLevel;
-  /** Whether stderr gets the lines too. */
+  /** True if stderr gets the lines too. */
   readonly stderr: boolean;
   readonly redactor: Redactor;
 }

@@ -75,7 +75,7 @@ export function createRedactor(): Redactor {
     return false;
   }
 
-  /** Whether a needle is in a text once its escapes are read. */
+  /** True if a text contains a needle after its escapes are decoded. */
   function holdsEscaped(text: string): boolean {
     const read = unescaped(text, isWhole);
     return read !== undefined && findRead!(read) !== undefined;
@@ -91,7 +91,7 @@ export function createRedactor(): Redactor {
       Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), mapParts(item)]));
   }
 
-  /** What stands in the place of an image, a sound or a file that holds a secret; its base64 would be broken without it. */
+  /** A text in the place of an image, a sound or a file that holds a secret: redaction would break its base64. */
   function withheld(part: Record<string, unknown>): Record<string, unknown> | undefined {
     const { type, data, blob, mimeType: _type, ...rest } = part;
     if (typeof blob === "string" && holds(blob)) {
@@ -145,12 +145,12 @@ export function createRedactor(): Redactor {
   };
 }
 
-/** Whether a value is long enough to be taken out. */
+/** True if a value is long enough to be redacted. */
 export function isSecret(value: string): boolean {
   return value.length >= SHORTEST_SECRET;
 }
 
-/** What an argument looks like without what it says: `{path: string(12), limit: number}`. */
+/** The shape of an argument without its values: `{path: string(12), limit: number}`. */
 export function shapeOf(value: unknown, depth = 3): string {
   if (value === null) return "null";
   if (typeof value === "string") return `string(${value.length})`;

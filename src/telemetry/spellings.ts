@@ -3,7 +3,7 @@ import { SHORTEST_NEEDLE } from "./finder.ts";
 
 const encoder = new TextEncoder();
 
-/** What a secret looks like where it was encoded as a whole: each of them is looked for as it is. */
+/** The encodings of a whole secret; each is searched for as it is. */
 export interface Spellings {
   /** The secret as text: any of its characters may be escaped besides. */
   readonly plain: readonly string[];

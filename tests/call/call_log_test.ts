@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { createCallLog } from "../../src/call/call_log.ts";
+import { createCallStore } from "../../src/call/stores/call_store.ts";
+import { withEmptyDatabase } from "../fixtures/shared_database.ts";
 
 const MADE = { by: "agent", client: null, folder: "/", run: null, task: null } as const;
 
-Deno.test("the newest calls are kept, so many and no more", async () => {
-  const dir = await Deno.makeTempDir({ prefix: "ac-calls-" });
-  const db = await openDatabase(`${dir}/data`, { durability: "process" });
-  try {
-    const calls = createCallLog(Promise.resolve(db), { mostKept: 20 });
+Deno.test("the newest calls are kept, so many and no more", () =>
+  withEmptyDatabase(async (db) => {
+    const calls = createCallLog(db, { mostKept: 20 });
     for (let batch = 0; batch < 10; batch++) {
       for (let i = 0; i < 5; i++) calls.record({ ...MADE, tool: `s:t${batch}`, ms: 1, ok: true, bytes: 1 });
       await calls.flush();
@@ -18,8 +17,14 @@ Deno.test("the newest calls are kept, so many and no more", async () => {
     );
     assert.ok(rows.reduce((sum, { n }) => sum + n, 0) <= 25);
     assert.deepEqual(rows.slice(-4).map(({ tool, n }) => [tool, n]), [6, 7, 8, 9].map((batch) => [`s:t${batch}`, 5]));
-  } finally {
-    await db.close();
-    await Deno.remove(dir, { recursive: true });
-  }
-});
+  }));
+
+Deno.test("the figures of a day count calls and searches apart, and tell the tools that were used", () =>
+  withEmptyDatabase(async (db) => {
+    const store = createCallStore(db);
+    assert.deepEqual(await store.figures(), { total: 0, failed: 0, queries: 0, p95: null, queries_p95: null });
+    const call = (tool: string, ms: number, ok = true) => ({ ...MADE, tool, ms, ok, bytes: 1 });
+    await store.add([call("s:a", 10), call("s:b", 30, false), call("agentcards:search_tools", 5)]);
+    assert.deepEqual(await store.figures(), { total: 2, failed: 1, queries: 1, p95: 29, queries_p95: 5 });
+    assert.deepEqual((await store.usedTools(10)).sort(), ["agentcards:search_tools", "s:a"]);
+  }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { type Database, lazyDatabase, noDatabase } from "../../src/db/database.ts";
 import { createResultStore, newHandle, readable, slice } from "../../src/call/results.ts";
+import { withEmptyDatabase } from "../fixtures/shared_database.ts";
 
 const VALUE = JSON.parse(`{
   "items": [{"name": "a", "tags": ["x", "y"]}, {"name": "b"}],
@@ -106,11 +106,9 @@ async function withStore(
   work: (store: ReturnType<typeof createResultStore>, db: Database) => Promise<void>,
 ): Promise<void> {
   const directory = await Deno.makeTempDir();
-  const db = await openDatabase(`${directory}/data`);
   try {
-    await work(createResultStore({ directory, database: Promise.resolve(db), limits, isSynced: false }), db);
+    await withEmptyDatabase((db) => work(createResultStore({ directory, database: db, limits, isSynced: false }), db));
   } finally {
-    await db.close();
     await Deno.remove(directory, { recursive: true });
   }
 }
@@ -120,7 +118,7 @@ Deno.test("a stored result is read by its handle, and nothing else is", async ()
   try {
     const store = createResultStore({
       directory,
-      database: Promise.resolve(undefined),
+      database: lazyDatabase(() => Promise.reject(noDatabase())),
       limits: { results_bytes: 1, results_age: 1 },
       isSynced: false,
     });

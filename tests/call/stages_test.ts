@@ -4,6 +4,7 @@ import { compose } from "../../src/call/pipeline.ts";
 import type { Session } from "../../src/call/session.ts";
 import type { Privacy } from "../../src/call/session.ts";
 import { approve } from "../../src/call/stages/approve.ts";
+import { audit } from "../../src/call/stages/audit.ts";
 import { commit } from "../../src/call/stages/commit.ts";
 import { observe } from "../../src/call/stages/observe.ts";
 import { hidePersonalData } from "../../src/call/stages/privacy.ts";
@@ -14,6 +15,7 @@ import type { Stage } from "../../src/call/stages/stage.ts";
 import type { EndedCall } from "../../src/call/observer.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
 import { type Call, type CallResult, type Human, nobody } from "../../src/model/call.ts";
+import type { AuditEvent } from "../../src/policy/mod.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
 
 const DONE: CallResult = { kind: "result", result: { content: [{ type: "text", text: "done" }] } };
@@ -104,7 +106,9 @@ Deno.test("approve lets a call go on after a clear yes only", async () => {
         [Symbol.dispose]() {},
       }),
   };
-  const stage = approve(makeSession({ shared: { approvals } }));
+  const words: unknown[] = [];
+  const audit = { append: ({ word }: AuditEvent) => words.push(word) };
+  const stage = approve(makeSession({ shared: { approvals, audit } }));
   const asked = makeCall({ asks: "a rule" });
   assert.equal((await pass(stage, makeCall())).result, DONE, "nothing is asked without a rule");
   await assert.rejects(pass(stage, asked), denied("HUMAN_NEEDED"));
@@ -127,6 +131,7 @@ Deno.test("approve lets a call go on after a clear yes only", async () => {
   assert.equal((await pass(stage, { ...asked, human: later("go") })).sent?.approval, "hash");
   await assert.rejects(pass(stage, { ...asked, human: later("held") }), denied("APPROVAL_PENDING"));
   await assert.rejects(pass(stage, { ...asked, human: later("refused") }), denied("TOOL_DENIED"));
+  assert.deepEqual(words, ["nobody", "approved", "rejected", "rejected", "approved", "waits", "rejected"]);
 });
 
 Deno.test("approve shows all that a request sends which calls no tool", async () => {
@@ -147,15 +152,43 @@ Deno.test("approve shows all that a request sends which calls no tool", async ()
 });
 
 Deno.test("commit awaits the caller's record, and sends nothing when it fails or the call was cancelled", async () => {
-  const records: (string | undefined)[] = [];
+  const records: unknown[] = [];
+  const audit = { require: ({ kind, tool }: AuditEvent) => records.push([kind, tool]) };
+  const stage = commit(makeSession({ shared: { audit } }));
   const beforeSend = (approval: string | undefined) => Promise.resolve(void records.push(approval));
-  await pass(commit, makeCall({ beforeSend, approval: "hash" }));
-  assert.deepEqual(records, ["hash"]);
+  await pass(stage, makeCall({ beforeSend, approval: "hash" }));
+  await pass(stage, makeCall({ effect: "read" }));
+  assert.deepEqual(records, [["sent", "bank:pay"], "hash"]);
   let sent = 0;
   const next = () => Promise.resolve((sent++, DONE));
-  await assert.rejects(commit(makeCall({ beforeSend: () => Promise.reject(new Error("no disk")) }), next), /no disk/);
-  await assert.rejects(commit(makeCall({ beforeSend, signal: AbortSignal.abort() }), next));
+  await assert.rejects(stage(makeCall({ beforeSend: () => Promise.reject(new Error("no disk")) }), next), /no disk/);
+  await assert.rejects(stage(makeCall({ beforeSend, signal: AbortSignal.abort() }), next));
+  const full = commit(makeSession({ shared: { audit: { require: () => assert.fail("full disk") } } }));
+  await assert.rejects(full(makeCall(), next), /full disk/);
   assert.equal(sent, 0);
+});
+
+Deno.test("audit writes one row for each call, before its answer goes out, with its end", async () => {
+  const rows: AuditEvent[] = [];
+  const shared = {
+    audit: { append: (event: AuditEvent) => rows.push(event), digest: (text: string) => `digest of ${text}` },
+    redactor: { clean: (text: string) => text.replaceAll("ada", "***") },
+  };
+  const session = (content: string) => makeSession({ shared, config: { audit: { content } } });
+  const stage = audit(session("digests"));
+  await pass(stage, makeCall());
+  await pass(stage, makeCall(), { kind: "error", code: -32000, message: "no money" });
+  await assert.rejects(stage(makeCall(), () => Promise.reject(new AgentCardsError("TOOL_DENIED", "no"))));
+  await assert.rejects(stage(makeCall(), () => Promise.reject(new AgentCardsError("SERVER_LOST", "gone"))));
+  await pass(audit(session("full")), makeCall({ origin: { by: "code", run: "wf_1", task: "pay" } }));
+  assert.deepEqual(rows.map(({ tool, args, outcome, code }) => [tool, args, outcome, code]).slice(0, 4), [
+    ["bank:pay", 'digest of {"to":"ada"}', "ok", undefined],
+    ["bank:pay", 'digest of {"to":"ada"}', "failed", undefined],
+    ["bank:pay", 'digest of {"to":"ada"}', "refused", "TOOL_DENIED"],
+    ["bank:pay", 'digest of {"to":"ada"}', "error", "SERVER_LOST"],
+  ]);
+  assert.ok(rows.slice(0, 4).every(({ values }) => values === undefined));
+  assert.deepEqual([rows[4]!.values, rows[4]!.parent, rows[4]!.by], ['{"to":"***"}', "wf_1/pay", "code"]);
 });
 
 Deno.test("privacy gives values for tokens on the way in, and tokens for values on the way out", async () => {

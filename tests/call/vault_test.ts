@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { openPiiVault } from "../../src/call/privacy/vault.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 Deno.test("values are kept within a server's quota, without a pause for others, and each server has its own key", async () => {
   const folder = await Deno.makeTempDir();
-  const db = await openDatabase(`${folder}/data`);
+  const db = await openEmptyDatabase(`${folder}/data`);
   try {
-    const vault = openPiiVault(`${folder}/key`, Promise.resolve(db));
+    const vault = openPiiVault(`${folder}/key`, db);
     assert.notDeepEqual(vault.keyOf("a"), vault.keyOf("b"));
     vault.keep("a", [{ token: "[email:a]", kind: "email", value: "a@example.com" }]);
     const texts = Array.from({ length: 200 }, (_, i) =>

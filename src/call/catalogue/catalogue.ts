@@ -1,5 +1,6 @@
 import type { ServerConfig } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
+import { isNoDatabase } from "../../db/start.ts";
 import { type Era, isEra, type ListName } from "../../mcp/mod.ts";
 import {
   canonicalJson,
@@ -7,11 +8,9 @@ import {
   createBreather,
   cut,
   messageOf,
-  type Offers,
   sha256,
   type Tool,
   toolId,
-  type ToolNote,
   within,
   worse,
 } from "../../model/mod.ts";
@@ -19,6 +18,7 @@ import { effectOf } from "../../policy/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
+import { createCatalogueTables } from "../stores/catalogue_store.ts";
 import { type FiledCatalogue, openCatalogueFile } from "./file.ts";
 
 /** What is known of a server without starting it. */
@@ -27,7 +27,12 @@ export interface KnownServer {
   /** The protocol it speaks, while that is fresh enough to rely on. */
   readonly era?: Era;
   readonly startMs?: number;
+  /** When it last told what it offers, in milliseconds since 1970. */
+  readonly seenAt?: number;
 }
+
+/** A server that has just told what it offers. */
+type StartedServer = Required<Omit<KnownServer, "seenAt">>;
 
 /** A known server with its tools at hand. */
 export interface Remembered extends KnownServer {
@@ -46,13 +51,15 @@ export interface CatalogueStore {
   peek(server: ServerConfig): Remembered | undefined;
   find(server: ServerConfig): Promise<KnownServer | undefined>;
   /** Remembers what a server offers; with that, it has started well. */
-  save(server: ServerConfig, known: Required<KnownServer>): Promise<void>;
+  save(server: ServerConfig, known: StartedServer): Promise<void>;
   /** Remembers what went wrong with a server. */
   noteFailure(server: ServerConfig, reason: string): Promise<void>;
   lastFailure(server: ServerConfig): Promise<Failure | undefined>;
+  /** Forgets a failure whose cause the user may have mended. */
+  forgetFailure(server: ServerConfig): Promise<void>;
   /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
   offersMore(server: ServerConfig): Promise<boolean>;
-  /** Waits until the copy in the file is up to date. */
+  /** Waits until the copies in the file and, where it answers, in the database are up to date. */
   settled(): Promise<void>;
 }
 
@@ -94,16 +101,6 @@ export function fingerprint(server: ServerConfig): Promise<string> {
   }));
 }
 
-interface CatalogueRow {
-  era: unknown;
-  era_age_ms: number | null;
-  instructions: string | null;
-  dropped: ToolNote[];
-  repaired: ToolNote[];
-  start_ms: number | null;
-  offers: Offers | null;
-}
-
 export interface CatalogueFiles {
   /** The file with a copy of all catalogues. */
   readonly copy: string;
@@ -115,12 +112,15 @@ export interface CatalogueFiles {
 
 /** A store over a database that may still be opening; without one it remembers for as long as the engine lives. */
 export function createCatalogueStore(
-  database: Promise<Database | undefined>,
+  db: Database,
   { copy, hints, onHint }: CatalogueFiles,
 ): CatalogueStore {
+  const tables = createCatalogueTables(db);
   const memory = new Map<string, Remembered>();
   const sizes = new Map<string, number>();
   const failures = new Map<string, Failure | undefined>();
+  /** One list after another: an older one must not be written over a newer one. */
+  let mirroring: Promise<void> = Promise.resolve();
   const file = openCatalogueFile(copy);
   let isFileEmpty: Promise<boolean> | undefined;
   const keys = new WeakMap<ServerConfig, string>();
@@ -162,7 +162,7 @@ export function createCatalogueStore(
     if (!await isFileEmpty) return undefined;
     const known = await within(loadFromDatabase(key, server), DATABASE_PATIENCE_MS, "it is not open yet").catch(
       (error) => {
-        log("warning", "catalogue_not_read", { server, reason: messageOf(error) });
+        if (!isNoDatabase(error)) log("warning", "catalogue_not_read", { server, reason: messageOf(error) });
         return undefined;
       },
     );
@@ -171,23 +171,13 @@ export function createCatalogueStore(
   }
 
   async function loadFromDatabase(key: string, server: string): Promise<KnownServer | undefined> {
-    const db = await database;
-    const [row] = await db?.query<CatalogueRow>(
-      `select era, extract(epoch from now() - era_at) * 1000 as era_age_ms, instructions, dropped, repaired, start_ms,
-         offers
-       from server_catalogue where fingerprint = $1`,
-      [key],
-    ) ?? [];
-    if (!db || !row) return undefined;
-    const tools = await db.query<{ name: string; hash: string; definition: string }>(
-      "select name, hash, definition from tool_schema where fingerprint = $1 order by position",
-      [key],
-    );
+    const row = await tables.find(key);
+    if (!row) return undefined;
     const freshEra = isEra(row.era) && Number(row.era_age_ms) < ERA_KEPT_MS;
     return Object.freeze({
       catalogue: Object.freeze({
         tools: Object.freeze(
-          tools.map(({ name, hash, definition }) =>
+          row.tools.map(({ name, hash, definition }) =>
             Object.freeze({ ...JSON.parse(definition), id: toolId(server, name), server, name, hash }) as Tool
           ),
         ),
@@ -198,6 +188,7 @@ export function createCatalogueStore(
       }),
       ...freshEra && { era: row.era as Era },
       ...row.start_ms !== null && { startMs: row.start_ms },
+      ...row.era_age_ms !== null && { seenAt: Date.now() - Number(row.era_age_ms) },
     });
   }
 
@@ -216,7 +207,7 @@ export function createCatalogueStore(
       const key = await fingerprint(server);
       keys.set(server, key);
       const size = await sizeOf(known.catalogue);
-      remember(key, known, size);
+      remember(key, { ...known, seenAt: Date.now() }, size);
       failures.set(key, undefined);
       if (size > LARGEST_KEPT) {
         log("warning", "catalogue_not_kept", { server: server.name, reason: `its lists have ${size} characters` });
@@ -224,64 +215,38 @@ export function createCatalogueStore(
       }
       // Nobody waits for the disk here.
       void file.put(key, { ...known, eraAt: Date.now() });
-      void mirror(key, server.name, known).catch((error) =>
-        log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) })
-      );
+      mirroring = mirroring.then(() => tables.put(key, server.name, known)).catch((error) => {
+        if (isNoDatabase(error)) return;
+        log("warning", "catalogue_not_kept", { server: server.name, reason: messageOf(error) });
+      });
     },
     async noteFailure(server, given) {
       const key = await fingerprint(server);
       const reason = cut(given, 2_000);
       failures.set(key, { reason, at: Date.now() });
-      const keep = async () =>
-        await (await database)?.query(
-          `insert into server_failure (fingerprint, reason) values ($1, $2)
-           on conflict (fingerprint) do update set reason = $2, at = now()`,
-          [key, reason],
-          { isLazy: true },
-        );
-      void keep().catch((error) => log("debug", "failure_not_kept", { reason: messageOf(error) }));
+      void tables.putFailure(key, reason).catch((error) =>
+        log("debug", "failure_not_kept", { reason: messageOf(error) })
+      );
     },
-    settled: file.settled,
+    async forgetFailure(server) {
+      const key = await fingerprint(server);
+      failures.set(key, undefined);
+      void tables.removeFailure(key).catch((error) =>
+        log("debug", "failure_not_forgotten", { reason: messageOf(error) })
+      );
+    },
+    async settled() {
+      await file.settled();
+      await within(mirroring, DATABASE_PATIENCE_MS, "the database does not answer").catch(() => {});
+    },
     offersMore: async (server) => (await offering).has(await fingerprint(server)),
     async lastFailure(server) {
       const key = await fingerprint(server);
       if (failures.has(key)) return failures.get(key);
-      const reading = database.then((db) =>
-        db?.query<Failure>(
-          "select reason, extract(epoch from at)::float8 * 1000 as at from server_failure where fingerprint = $1",
-          [key],
-        )
-      );
-      const rows = await within(reading, DATABASE_PATIENCE_MS, "the database does not answer").catch(() => undefined);
-      return rows?.[0];
+      return await within(tables.failure(key), DATABASE_PATIENCE_MS, "the database does not answer")
+        .catch(() => undefined);
     },
   };
-
-  async function mirror(key: string, server: string, known: Required<KnownServer>): Promise<void> {
-    const { tools, dropped, repaired, instructions = null, offers = null } = known.catalogue;
-    await (await database)?.transaction(async (tx) => {
-      await tx.query("delete from server_catalogue where fingerprint = $1", [key]);
-      await tx.query("delete from server_failure where fingerprint = $1", [key]);
-      await tx.query(
-        `insert into server_catalogue
-             (fingerprint, server, era, era_at, instructions, dropped, repaired, start_ms, offers)
-           values ($1, $2, $3, now(), $4, $5, $6, $7, $8)`,
-        [key, server, known.era, instructions, [...dropped], [...repaired], Math.round(known.startMs), offers],
-      );
-      const rows = tools.map(({ name, hash, id: _id, server: _server, ...definition }, position) => ({
-        name,
-        hash,
-        position,
-        definition: JSON.stringify(definition),
-      }));
-      await tx.query(
-        `insert into tool_schema (fingerprint, name, position, hash, definition)
-           select $1, name, position, hash, definition
-           from jsonb_to_recordset($2::jsonb) as t(name text, position integer, hash text, definition text)`,
-        [key, rows],
-      );
-    }, { isLazy: true });
-  }
 }
 
 /** A filed catalogue as it is used; an era that was seen too long ago is left out. */
@@ -291,6 +256,7 @@ function fromFile({ catalogue, era, eraAt = 0, startMs }: FiledCatalogue, server
     catalogue: Object.freeze({ ...catalogue, tools: Object.freeze(tools) }),
     ...era && Date.now() - eraAt < ERA_KEPT_MS && { era },
     ...startMs !== undefined && { startMs },
+    ...eraAt > 0 && { seenAt: eraAt },
   });
 }
 

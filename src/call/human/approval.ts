@@ -2,7 +2,10 @@ import {
   type ApprovalRequest,
   type Ask,
   canonicalJson,
+  cut,
   foldArguments,
+  type HumanWord,
+  isObject,
   oneLine,
   sha256,
   splitToolId,
@@ -29,7 +32,7 @@ export async function putApproval(
   { tool, arguments: given, why }: Asked,
   ask: Ask,
   signal: AbortSignal,
-): Promise<"approve" | "reject" | undefined> {
+): Promise<HumanWord | undefined> {
   const shown = foldArguments(given) ?? { text: `${Object.keys(given).length} arguments`, folded: 1 };
   using waiting = await shared.approvals.open({ tool, arguments: given, why, cwd });
   const whole = shown.folded > 0 ? `\n\`agentcards approve ${waiting.id}\` at a terminal shows it whole.` : "";
@@ -40,7 +43,10 @@ export async function putApproval(
       message: `Allow ${oneLine(tool)}? It was asked for because ${why}. Arguments:\n${shown.text}${whole}`,
       requestedSchema: {
         type: "object",
-        properties: { allow: { type: "boolean", title: "Allow this one call", default: false } },
+        properties: {
+          allow: { type: "boolean", title: "Allow this one call", default: false },
+          note: { type: "string", title: "Why (optional)", maxLength: LONGEST_NOTE },
+        },
         required: ["allow"],
       },
     },
@@ -50,7 +56,11 @@ export async function putApproval(
   return await Promise.race([waiting.decided, dialogue.then(decisionIn)]);
 }
 
-function decisionIn({ action, content }: Record<string, unknown>): "approve" | "reject" | undefined {
+const LONGEST_NOTE = 2_000;
+
+function decisionIn({ action, content }: Record<string, unknown>): HumanWord | undefined {
   if (action === "cancel") return undefined;
-  return action === "accept" && (content as Record<string, unknown> | undefined)?.allow === true ? "approve" : "reject";
+  const { allow, note } = isObject(content) ? content : {};
+  const word = action === "accept" && allow === true ? "approve" : "reject";
+  return { word, ...typeof note === "string" && note.trim() !== "" && { note: cut(note.trim(), LONGEST_NOTE) } };
 }

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, sha256 } from "../../model/mod.ts";
+import { canonicalJson, type HumanWord, type Json, sha256 } from "../../model/mod.ts";
 
 /** A call that waits for a human while a client's dialogue is open. */
 export interface OpenCall {
@@ -20,12 +20,10 @@ export interface OpenReport {
   readonly hash: string;
 }
 
-type Word = "approve" | "reject";
-
 /** A call while it waits: its name at a terminal, and the word that is said there. */
 export interface Waiting extends Disposable {
   readonly id: string;
-  readonly decided: Promise<Word>;
+  readonly decided: Promise<HumanWord>;
   /** Aborts once a word was said at a terminal. */
   readonly over: AbortSignal;
 }
@@ -35,17 +33,17 @@ export interface OpenApprovals {
   open(call: OpenCall): Promise<Waiting>;
   list(): readonly OpenReport[];
   /** Decides about the call that was shown; false where none waits any more. */
-  decide(id: string, hash: string, word: Word): boolean;
+  decide(id: string, hash: string, word: HumanWord): boolean;
 }
 
 export function createOpenApprovals(): OpenApprovals {
-  const open = new Map<string, { report: OpenReport; decide(word: Word): void }>();
+  const open = new Map<string, { report: OpenReport; decide(word: HumanWord): void }>();
   return {
     async open({ tool, arguments: given, why, cwd }) {
       const id = `ap_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
       const shown = given as Json;
       const hash = await sha256(canonicalJson([id, tool, shown]));
-      const decision = Promise.withResolvers<Word>();
+      const decision = Promise.withResolvers<HumanWord>();
       const over = new AbortController();
       const report = { id, cwd, since: Date.now(), tool, arguments: shown, why, hash };
       open.set(id, {

@@ -51,7 +51,7 @@ export async function settleQuestions(first: CallResult, call: Call, repeat: Rep
     const known = declared(call);
     const undeclared = questions.find(([, question]) => !takes(question, known));
     if (undeclared) {
-      log("warning", "server asked for what it was not offered", {
+      log("warning", "server_request_not_offered", {
         server,
         method: oneLine(undeclared[1].method, 60),
       });

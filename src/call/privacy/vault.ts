@@ -1,10 +1,12 @@
 import type { Database } from "../../db/mod.ts";
+import { createPruner, DAY_MS, HOUR_MS, isNoDatabase, KEPT, type Pruner } from "../../db/start.ts";
 import { messageOf } from "../../model/mod.ts";
 import type { Hidden } from "../../policy/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { createHmac } from "node:crypto";
-import { MOST_KEPT, MOST_OF_A_SERVER } from "./quota.ts";
+import { createPiiStore, type PiiRow } from "../stores/pii_store.ts";
+import { MOST_KEPT } from "./quota.ts";
 
 /** What stands behind a token, and who has told it. */
 export interface Secret {
@@ -23,16 +25,7 @@ export interface PiiVault {
   find(tokens: Iterable<string>): Promise<ReadonlyMap<string, Secret>>;
 }
 
-interface Row {
-  readonly token: string;
-  readonly value: string;
-  readonly servers: readonly string[];
-}
-
 const MAX_IN_MEMORY = 50_000;
-const KEPT_DAYS = 90;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** A server's rows are counted again after so many new ones. */
 const COUNTED_EVERY = 5_000;
 
@@ -49,16 +42,18 @@ interface Known {
 interface Share {
   since: number;
   count: number;
-  uncounted: number;
+  readonly pruner: Pruner;
   readonly key: Uint8Array<ArrayBuffer>;
 }
 
 /** The key lies beside the database: whoever can read the one can read the other. */
-export function openPiiVault(file: string, database: Promise<Database | undefined>): PiiVault {
+export function openPiiVault(file: string, db: Database): PiiVault {
   const key = readKey(file);
   const known = new Map<string, Known>();
   const shares = new Map<string, Share>();
-  let prunedAt = -Infinity;
+  const store = createPiiStore(db);
+  const { days, rows: mostOfServer } = KEPT.personalData;
+  const pruner = createPruner({ everyMs: DAY_MS, prune: () => store.prune(days) });
   /** Ends when everything that was to be kept is. */
   let keeping: Promise<void> | undefined;
 
@@ -66,11 +61,15 @@ export function openPiiVault(file: string, database: Promise<Database | undefine
     shares.getOrInsertComputed(server, () => ({
       since: Date.now(),
       count: 0,
-      uncounted: COUNTED_EVERY,
+      pruner: createPruner({
+        everyMs: Infinity,
+        everyRows: COUNTED_EVERY,
+        prune: () => store.pruneServer(server, mostOfServer),
+      }),
       key: new Uint8Array(createHmac("sha256", key).update(server).digest()),
     }));
 
-  function remember({ token, value, servers }: Row, isWhole: boolean): void {
+  function remember({ token, value, servers }: PiiRow, isWhole: boolean): void {
     const before = known.get(token);
     known.delete(token);
     known.set(token, {
@@ -82,31 +81,14 @@ export function openPiiVault(file: string, database: Promise<Database | undefine
     if (known.size > MAX_IN_MEMORY) known.delete(known.keys().next().value!);
   }
 
-  async function write(server: string, rows: readonly Row[]): Promise<void> {
-    const db = await database;
-    await db?.query(
-      `insert into pii_value (token, value, servers)
-       select token, value, servers from jsonb_to_recordset($1::jsonb) as t(token text, value text, servers jsonb)
-       on conflict (token) do update set seen_at = now()`,
-      [rows.map((row) => ({ ...row, value: JSON.stringify(row.value) }))],
-    );
-    const share = shareOf(server);
-    share.uncounted += rows.length;
-    if (share.uncounted >= COUNTED_EVERY) {
-      share.uncounted = 0;
-      await db?.query(
-        `delete from pii_value where token in (
-           select token from pii_value where servers = $1::jsonb order by seen_at desc, token offset $2)`,
-        [[server], MOST_OF_A_SERVER],
-      );
-    }
-    if (Date.now() - prunedAt < DAY_MS) return;
-    prunedAt = Date.now();
-    await db?.query("delete from pii_value where seen_at < now() - $1 * interval '1 day'", [KEPT_DAYS]);
+  async function write(server: string, rows: readonly PiiRow[]): Promise<void> {
+    await store.put(rows);
+    await shareOf(server).pruner.written(rows.length);
+    await pruner.written(rows.length);
   }
 
   /** The values that are not kept yet, as far as the server's share of this hour goes. */
-  function freshOf(server: string, hidden: readonly Hidden[]): Row[] {
+  function freshOf(server: string, hidden: readonly Hidden[]): PiiRow[] {
     const fresh = hidden.filter(({ token }) => {
       const entry = known.get(token);
       // Once a day it is said anew that a value is still in use.
@@ -117,21 +99,23 @@ export function openPiiVault(file: string, database: Promise<Database | undefine
     if (Date.now() - share.since > HOUR_MS) [share.since, share.count] = [Date.now(), 0];
     const room = Math.max(0, MOST_KEPT - share.count);
     if (fresh.length > room && share.count <= MOST_KEPT) {
-      log("warning", "tokens not kept", { server, reason: `more than ${MOST_KEPT} new values within an hour` });
+      log("warning", "tokens_not_kept", { server, reason: `more than ${MOST_KEPT} new values within an hour` });
     }
     share.count += fresh.length;
     return fresh.slice(0, room).map(({ token, value }) => ({ token, value, servers: [server] }));
   }
 
-  async function keepRows(server: string, rows: readonly Row[]): Promise<void> {
+  async function keepRows(server: string, rows: readonly PiiRow[]): Promise<void> {
     if (rows.length === 0) return;
     rows.forEach((row) => remember(row, false));
     try {
       await write(server, rows);
     } catch (error) {
+      // Without a database tokens mean something for as long as the engine runs.
+      if (isNoDatabase(error)) return;
       // Written with the next answer that has them.
       for (const { token } of rows) known.delete(token);
-      log("warning", "tokens not kept", { reason: messageOf(error) });
+      log("warning", "tokens_not_kept", { reason: messageOf(error) });
     }
   }
 
@@ -153,11 +137,11 @@ export function openPiiVault(file: string, database: Promise<Database | undefine
       if (keeping && wanted.some((token) => !known.has(token))) await keeping;
       const missing = wanted.filter((token) => !known.get(token)?.isWhole);
       if (missing.length > 0) {
-        const db = await database;
-        const rows = await db?.query<Row>("select token, value, servers from pii_value where token = any($1)", [
-          missing,
-        ]);
-        for (const row of rows ?? []) remember({ ...row, value: JSON.parse(row.value) }, true);
+        const rows = await store.find(missing).catch((error) => {
+          if (isNoDatabase(error)) return [];
+          throw error;
+        });
+        for (const row of rows) remember(row, true);
       }
       return new Map(wanted.flatMap((token) => {
         const secret = known.get(token);

@@ -14,7 +14,7 @@ export function send(session: Session): Stage {
     if (call.deliver) return await call.deliver(call);
     const { server, name } = call.address;
     if (server === OWN_SERVER) return { kind: "result", result: await callOwnTool(session, call) };
-    if (server === WORKFLOW_SERVER) return await session.shared.runTemplate(session, name, call);
+    if (server === WORKFLOW_SERVER) return await session.shared.runSaved(session, name, call);
     const result = await toServer(session, call);
     if (result.kind === "large" && result.large.output.kind === "stored") {
       // The Worker that read the result did not know its tool.

@@ -1,8 +1,10 @@
 import type { Methods } from "../context.ts";
-import { acceptDatabase, acceptSandbox, backup, stop } from "./home.ts";
-import { graph, templateRemove, templates, templateSave } from "./learned.ts";
+import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
+import { graph } from "./learned.ts";
 import { approvals, decide, decideCall, observe, run, runs, runShow } from "./runs.ts";
-import { embed, index } from "./servers.ts";
+import { workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
+import { embed, index, restart } from "./servers.ts";
+import { signedIn } from "./sign_in.ts";
 import { status } from "./status.ts";
 import { call, search, tools } from "./tools.ts";
 
@@ -11,6 +13,7 @@ export const METHODS: Methods = {
   accept_database: acceptDatabase,
   accept_sandbox: acceptSandbox,
   approvals,
+  audit_export: auditExport,
   backup,
   call,
   decide,
@@ -19,14 +22,18 @@ export const METHODS: Methods = {
   graph,
   index,
   observe,
+  restart,
   run,
   run_show: runShow,
   runs,
   search,
+  signed_in: signedIn,
   status,
   stop,
-  template_remove: templateRemove,
-  template_save: templateSave,
-  templates,
   tools,
+  workflow_import: workflowImport,
+  workflow_remove: workflowRemove,
+  workflow_save: workflowSave,
+  workflow_show: workflowShow,
+  workflows,
 };

@@ -7,6 +7,12 @@ export const backup: Method<"backup"> = async ({ gateway }, { path }) => {
   return { bytes: (await fs.stat(path)).size };
 };
 
+/** Whoever reads the audit out is told in it. */
+export const auditExport: Method<"audit_export"> = ({ gateway }, { format }) => {
+  gateway.audit.append({ kind: "export", by: "human", format });
+  return Promise.resolve({});
+};
+
 export const acceptDatabase: Method<"accept_database"> = async ({ gateway }) => {
   const state = await (await gateway.database()).accept();
   return { problem: state.kind === "unusable" ? describe(state.problem) : null };

@@ -1,30 +1,51 @@
 import { isGenuine, type RunRow, type RunState } from "../../dag/mod.ts";
-import { AgentCardsError, isObject, splitToolId } from "../../model/mod.ts";
+import { AgentCardsError, isObject, type JsonObject, splitToolId } from "../../model/mod.ts";
 import {
   type Decider,
   parseResume,
   parseRun,
+  parseWorkflowFile,
+  preparedRun,
   reportOf,
   reportsOf,
   runBody,
   type RunDetails,
   type RunView,
+  type StartRequest,
   statsOf,
   tasksOf,
   unknownRun,
   type WorkSession,
 } from "../../workflow/mod.ts";
+import { basename } from "node:path";
+import type { Params } from "../api.ts";
 import type { ControlContext, Method } from "../context.ts";
 import { observeRun } from "../observe.ts";
 import type { ApprovalReport, RunProgress } from "../reports.ts";
 
 const SHOWN_RUNS = 20;
 
-export const run: Method<"run"> = async (context, { name = "", ...input }) => {
+export const run: Method<"run"> = async (context, params) => {
   const session = await context.session;
-  const request = { ...parseRun(input), name };
+  const request = await requestOf(context, session, params);
   return await runBody(await session.workflows.start(request, deciderOf(context, session)), session);
 };
+
+async function requestOf(
+  { gateway }: ControlContext<RunProgress>,
+  session: WorkSession,
+  params: Params<"run">,
+): Promise<StartRequest> {
+  const { saved, text, path = "", input = {}, pause, name = "", ...given } = params;
+  if (saved !== undefined) {
+    const prepared = await gateway.saved.prepare(session, saved, input as JsonObject);
+    return { ...prepared, options: { ...prepared.options, chain: [saved] } };
+  }
+  if (text === undefined) return { ...parseRun(given), name };
+  const file = await parseWorkflowFile(text, path);
+  const prepared = await preparedRun(file, input as JsonObject, file.name ?? basename(path));
+  return { ...prepared, options: { ...prepared.options, ...pause && { pause } } };
+}
 
 export const runs: Method<"runs"> = async ({ session }, { limit = SHOWN_RUNS }) => {
   const { workflows } = await session;
@@ -59,9 +80,9 @@ export const approvals: Method<"approvals"> = async ({ session }) => {
   return [...asked, ...ofRuns.flat()];
 };
 
-export const decideCall: Method<"decide_call"> = async ({ session }, { id, hash, action }) => {
+export const decideCall: Method<"decide_call"> = async ({ session }, { id, hash, action, note }) => {
   const { shared } = await session;
-  if (shared.approvals.decide(id, hash, action)) return {};
+  if (shared.approvals.decide(id, hash, { word: action, ...note !== undefined && { note } })) return {};
   throw new AgentCardsError("RUN_STATE", `${id} does not wait for approval any more`);
 };
 

@@ -1,15 +1,14 @@
-import { reportSecrets, type Session, toolsInMemory } from "../../call/mod.ts";
+import { createCallStore, reportSecrets, type Session, toolsInMemory } from "../../call/mod.ts";
 import type { Journal } from "../../dag/mod.ts";
 import type { HomeDatabase } from "../../db/mod.ts";
 import type { Dropped } from "../../mcp/mod.ts";
 import { describe, isObject } from "../../model/mod.ts";
+import type { Audit } from "../../policy/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { system } from "../../platform/start.ts";
 import type { ControlContext, Method } from "../context.ts";
 import type { EngineReport, RunCounts, ServerReport } from "../reports.ts";
 
-/** The name under which searches are filed. */
-const SEARCH = "agentcards:search_tools";
 /** `status` waits so long for the database. */
 const STATUS_PATIENCE_MS = 2_000;
 /** An opening that takes longer is told as a problem. */
@@ -19,47 +18,39 @@ const LONG_OPENING_S = 10;
 export const status: Method<"status"> = async (context) => context.gateway.redactor.clean(await reportOf(context));
 
 async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "session">): Promise<EngineReport> {
-  const open = await session.catch((error) => ({ problem: describe(error) }));
+  const open = await usable(session).catch((error) => ({ failure: describe(error) }));
   const database = await gateway.database();
   // A start that takes long is told as such; one that fails at once, with its reason.
   await withinOr(database.ready(), STATUS_PATIENCE_MS, undefined);
   const problem = await databaseProblem(database, gateway.workflows.journal);
   const isOpen = problem === null && database.state().kind === "open";
-  const [row] = isOpen
-    ? await database.database.query<Record<"total" | "failed" | "queries", number> & { bytes: string } & Latencies>(
-      `select pg_database_size(current_database()) as bytes,
-         count(*) filter (where tool not like $2)::int as total, count(*) filter (where tool = $1)::int as queries,
-         count(*) filter (where not ok)::int as failed,
-         percentile_cont(0.95) within group (order by ms) filter (where tool not like $2) as p95,
-         percentile_cont(0.95) within group (order by ms) filter (where tool = $1) as queries_p95
-       from tool_call where at > now() - interval '1 day'`,
-      [SEARCH, "agentcards:%"],
-    ).catch(() => [])
-    : [];
-  const tools = "problem" in open ? [] : await toolsInMemory(open);
-  const failed = "problem" in open;
+  const figures = isOpen ? await createCallStore(database.database).figures().catch(() => undefined) : undefined;
+  const bytes = isOpen ? await database.bytes().catch(() => null) : null;
+  const tools = "failure" in open ? [] : await toolsInMemory(open);
+  const failed = "failure" in open;
   return {
     version: VERSION,
     pid: system.pid,
     uptime_ms: Math.round(performance.now()),
     rss_bytes: system.memoryUsage().rss,
     connections: gateway.sessions.size - (failed ? 0 : 1),
-    database: { state: database.state().kind, bytes: row ? Number(row.bytes) : null, problem },
-    calls: { total: row?.total ?? 0, failed: row?.failed ?? 0, p95_ms: row?.p95 ?? null },
-    config_problem: failed ? open.problem : null,
-    notes: failed ? [] : open.loaded.notes,
+    database: { state: database.state().kind, bytes, problem },
+    calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
+    config_problem: failed ? open.failure : null,
+    notes: [...failed ? [] : open.loaded.notes, ...refusals(gateway.sessions)],
     folder: failed || !open.loaded.folder
       ? null
       : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },
     sandbox: await gateway.code.level.report(),
     pii: failed ? "off" : open.config.policy.pii,
     secrets: reportSecrets(failed ? [] : open.secrets),
+    audit: auditReport(gateway.audit),
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {
       ...open.shared.search.status(tools),
       tools: tools.length,
-      queries: row?.queries ?? 0,
-      p95_ms: row?.queries_p95 ?? null,
+      queries: figures?.queries ?? 0,
+      p95_ms: figures?.queries_p95 ?? null,
     },
     runs: isOpen ? await countRuns(gateway.workflows).catch(() => NO_RUNS) : NO_RUNS,
     suggestions: await gateway.suggestions.status().catch(() => NO_OUTCOMES),
@@ -69,12 +60,35 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
   };
 }
 
+/** A session with a configuration that can be used; rejects with the reason where there is none. */
+async function usable(session: ControlContext["session"]): ControlContext["session"] {
+  const open = await session;
+  if (!open.isUsable) throw open.problem;
+  return open;
+}
+
+/** The refused changes of the configuration that other sessions go on without. */
+function refusals(sessions: ReadonlySet<Session>): string[] {
+  const counts = new Map<string, number>();
+  for (const { problem, isUsable } of sessions) {
+    if (problem && isUsable) counts.set(problem.message, (counts.get(problem.message) ?? 0) + 1);
+  }
+  return [...counts].map(([problem, count]) =>
+    `${count === 1 ? "One session goes" : `${count} sessions go`} on with the last good configuration: ${problem}`
+  );
+}
+
+function auditReport(audit: Audit): EngineReport["audit"] {
+  const { last, signed, isAnchored, problem = null } = audit.state();
+  return { last, signed, anchored: isAnchored, problem };
+}
+
 /** For as long as the database cannot be read. */
 const NO_OUTCOMES: EngineReport["suggestions"] = { outcomes: 0, right: 0, speculate_at: 1 };
 const NO_RUNS: RunCounts = { running: 0, paused: 0, approvals: 0 };
 
 /** The problem of the database, found out by a look at its state and by a row that is written. */
-async function databaseProblem({ state, database }: HomeDatabase, journal: Journal): Promise<string | null> {
+async function databaseProblem({ state, probe }: HomeDatabase, journal: Journal): Promise<string | null> {
   const now = state();
   if (now.kind === "unusable") return describe(now.problem);
   if (now.kind === "opening") {
@@ -82,9 +96,7 @@ async function databaseProblem({ state, database }: HomeDatabase, journal: Journ
     const seconds = Math.round((performance.now() - now.since) / 1_000);
     return seconds < LONG_OPENING_S ? null : `The database is being opened for ${seconds} s; workflows wait for it`;
   }
-  const write = database.exec(
-    "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
-  ).then(() => null, (error) => `The database cannot be written: ${describe(error)}`);
+  const write = probe().then(() => null, (error) => `The database cannot be written: ${describe(error)}`);
   const silent = "The database does not answer; it is opened anew when it hangs";
   const problem = await withinOr(write, STATUS_PATIENCE_MS, silent);
   // A look through a journal of tens of thousands of runs may take longer than a person waits.
@@ -114,22 +126,25 @@ async function countRuns(workflows: ControlContext["gateway"]["workflows"]): Pro
   return { running, paused: open.length - running, approvals: approvals.length };
 }
 
-type Latencies = Record<"p95" | "queries_p95", number | null>;
-
 /** A server as all sessions see it together: running in how many, and the last thing that went wrong in any. */
 async function report(sessions: ReadonlySet<Session>, asking: Session, name: string): Promise<ServerReport> {
   const config = asking.config.servers[name]!;
   const known = config.disabled ? undefined : await asking.shared.catalogues.find(config);
-  const states = [...sessions].flatMap((session) => {
-    const found = session.status().find((entry) => entry.config.name === name)?.server;
-    return found ? [found.status()] : [];
-  });
+  const servers = new Set(
+    [...sessions].filter(({ isUsable }) => isUsable).flatMap((session) =>
+      session.status().find((entry) => entry.config.name === name)?.server ?? []
+    ),
+  );
+  for (const { server } of asking.shared.sharedServers.values()) if (server.name === name) servers.add(server);
+  const states = [...servers].map((server) => server.status());
   const live = states.find(({ state }) => state === "running") ?? states.find(({ state }) => state !== "stopped");
   const problem = config.disabled ? undefined : await asking.problemOf(name);
+  const needsSignIn = !config.disabled && asking.needsSignIn(name);
   const failure = config.disabled ? undefined : await asking.shared.catalogues.lastFailure(config);
   return {
     name,
     origin: config.origin,
+    clients: config.clients ?? null,
     kind: config.url ? "http" : "stdio",
     state: config.disabled ? "disabled" : live?.state ?? (known ? "known" : "configured"),
     tools: known?.catalogue.tools.length ?? null,
@@ -138,8 +153,10 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     running: states.filter(({ state }) => state === "running").length,
     cwd: config.disabled ? null : asking.startFolder(name) ?? null,
     start_ms: live?.startMs ?? known?.startMs ?? null,
-    error: problem ?? failure?.reason ?? null,
-    error_at: problem === undefined && failure ? failure.at : null,
+    needs_sign_in: needsSignIn,
+    seen_at: live?.state === "running" ? Date.now() : known?.seenAt ?? null,
+    error: problem ?? (needsSignIn ? `needs a sign-in: agentcards login ${name}` : failure?.reason) ?? null,
+    error_at: problem === undefined && !needsSignIn && failure ? failure.at : null,
     flood: sumOf(states.flatMap(({ dropped }) => dropped ?? [])),
   };
 }
