@@ -4,9 +4,10 @@
 
 /** Runs a command line and returns its exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  if (args.length === 1 && args[0] === "serve") {
+  const [command, option, client] = args;
+  if (command === "serve" && (args.length === 1 || args.length === 3 && option === "--client")) {
     const { serve }: typeof import("./src/cli/serve.ts") = await import("./src/cli/serve.ts" as string);
-    return await serve();
+    return await serve(client);
   }
   if (args.length === 2 && args[0] === "engine" && args[1] === "run") {
     const { runEngine }: typeof import("./src/engine/engine.ts") = await import("./src/engine/engine.ts" as string);
@@ -25,6 +26,6 @@ if (import.meta.main) {
     );
     // The message may quote a file of somebody else.
     Deno.stderr.writeSync(new TextEncoder().encode(`${sanitise(describe(error))}\n`));
-    Deno.exit(1);
+    Deno.exit((error as { code?: unknown }).code === "USAGE" ? 2 : 1);
   }
 }

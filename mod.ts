@@ -1,22 +1,45 @@
 /**
  * AgentCards as a library: a gateway to all configured MCP servers inside your own program.
  *
- * @example
+ * @example Search, call, and close
  * ```ts ignore
- * import { openGateway } from "./mod.ts";
+ * import { openGateway } from "agentcards";
  *
  * await using gateway = await openGateway();
- * const [best] = await gateway.searchTools("read a file");
- * const result = await gateway.callTool(best.tool.id, { path: "README.md" });
+ * const [best] = await gateway.search("read a file");
+ * const result = await gateway.call(best.tool.id, { path: "README.md" });
+ * ```
+ *
+ * @example A workflow as a stream of events
+ * ```ts ignore
+ * const run = gateway.runWorkflow({ tasks: [{ id: "sum", tool: "kit:add", arguments: { a: 1, b: 2 } }] });
+ * let step = await run.next();
+ * for (; !step.done; step = await run.next()) console.log(step.value.kind);
+ * console.log(step.value.results);
+ * ```
+ *
+ * @example A guardrail
+ * ```ts ignore
+ * const gateway = await openGateway({
+ *   guardrails: [({ tool, effect }) => effect === "read" ? undefined : { deny: `${tool} may act on the world` }],
+ * });
  * ```
  *
  * @module
  */
 
-/** Opens a gateway in this process. */
-export { type EmbeddedGateway, type GatewayOptions, openGateway } from "./src/engine/open_gateway.ts";
-/** What a tool call gives back. */
-
+export {
+  type CallOptions,
+  type EmbeddedGateway,
+  type GatewayOptions,
+  type GatewayStats,
+  openGateway,
+  type SearchOptions,
+  type WorkflowAnswer,
+  type WorkflowEvent,
+  type WorkflowRequest,
+} from "./src/engine/open_gateway.ts";
+export type { GuardedCall, Guardrail, GuardVerdict } from "./src/call/stages/guard.ts";
 /** A tool of a server. */
 export type { Tool } from "./src/model/tool.ts";
 /** The one error class, with its codes. */

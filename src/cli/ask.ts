@@ -1,8 +1,8 @@
-import { locateHome } from "../config/mod.ts";
-import { askEngine, type ControlRequest, type MethodName, type Result } from "../control/mod.ts";
-import { AgentCardsError } from "../model/mod.ts";
-import { ownProgram } from "../platform/mod.ts";
-import { system } from "../platform/start.ts";
+import { locateHome } from "../config/start.ts";
+import type { ControlRequest, MethodName, Result } from "../control/mod.ts";
+import { askEngine } from "../control/start.ts";
+import { AgentCardsError } from "../model/start.ts";
+import { ownProgram, system } from "../platform/start.ts";
 
 /** A question to the engine, asked from this folder where no other is named. */
 export interface Question<M extends MethodName = MethodName> extends ControlRequest<M> {

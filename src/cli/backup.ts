@@ -1,3 +1,4 @@
+import { createCatalogueTables } from "../call/mod.ts";
 import { type Home, loadConfig, locateHome } from "../config/mod.ts";
 import { markRestored, type Task } from "../dag/mod.ts";
 import {
@@ -9,13 +10,16 @@ import {
   restoreDatabase,
   takeLock,
   takePlace,
+  writtenSince,
 } from "../db/mod.ts";
-import { AgentCardsError, type Tool, toolId } from "../model/mod.ts";
+import { AgentCardsError, toolId } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { fs } from "../platform/start.ts";
 import { isAbsolute, resolve } from "node:path";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
+import { confirm } from "./prompts/confirm.ts";
+import { backupOfBefore } from "./restore_before.ts";
 import { bytes, type Terminal } from "./screen/terminal.ts";
 
 /** An engine whose lock was removed leaves within a second or two. */
@@ -31,13 +35,23 @@ export async function backup(file: string, terminal: Terminal): Promise<number> 
   return 0;
 }
 
-/** `agentcards restore FILE | --latest`: the database of before is kept beside the new one. */
-export async function restore(given: string | undefined, isLatest: boolean, terminal: Terminal): Promise<number> {
+export interface RestoreCommand {
+  /** The newest of the backups that are made by themselves. */
+  readonly latest?: boolean;
+  /** The one that was made before this version changed the database. */
+  readonly before?: string;
+  readonly yes?: boolean;
+}
+
+/** `agentcards restore FILE | --latest | --before VERSION`: the database of now is kept. */
+export async function restore(given: string | undefined, options: RestoreCommand, terminal: Terminal): Promise<number> {
   const home = locateHome();
-  const file = await chosen(home, given, isLatest);
+  const file = await chosen(home, given, options);
   await requireBackup(file);
   await stopEngine({}, { ...terminal, out: () => {} });
   await using lock = await takeLock(home.lock);
+  // Before the folder's own lock is taken, which whoever opens the database takes, too.
+  if (lock && options.before !== undefined && !await isAccepted(home, file, options, terminal)) return 1;
   // The lock file alone can be removed under an engine that has the database open.
   const hasData = await fs.stat(home.data).then(() => true, () => false);
   await using dataLock = lock && hasData ? await lockFolder(home.data, { waitMs: DATA_FREE_WITHIN_MS }) : undefined;
@@ -69,10 +83,30 @@ export async function restore(given: string | undefined, isLatest: boolean, term
   return 0;
 }
 
-async function chosen(home: Home, given: string | undefined, isLatest: boolean): Promise<string> {
-  if ((given === undefined) !== isLatest) {
-    throw new AgentCardsError("USAGE", "Say which backup: a FILE, or --latest for the newest that was made by itself");
+/** Tells what would be lost, and asks. */
+async function isAccepted(home: Home, file: string, { yes }: RestoreCommand, terminal: Terminal): Promise<boolean> {
+  const { mtime } = await fs.stat(file);
+  const lost = await writtenSince(home.data, mtime!.getTime());
+  const what = lost.length > 0
+    ? `What was written since then is not in it:\n${lost.map((line) => `  ${line}\n`).join("")}`
+    : "Nothing was written since then.\n";
+  terminal.out(`The backup is of ${mtime!.toISOString()}. ${what}The database of now is kept in ${home.backups}.\n`);
+  if (yes) return true;
+  if (!terminal.isTerminal) {
+    terminal.err("Nothing was changed. Say --yes to go on.\n");
+    return false;
   }
+  return await confirm("Go on?");
+}
+
+async function chosen(home: Home, given: string | undefined, { latest, before }: RestoreCommand): Promise<string> {
+  if ([given !== undefined, latest === true, before !== undefined].filter(Boolean).length !== 1) {
+    throw new AgentCardsError(
+      "USAGE",
+      "Say which backup: a FILE, --latest for the newest that was made by itself, or --before VERSION",
+    );
+  }
+  if (before !== undefined) return (await backupOfBefore(home.backups, before)).path;
   if (given !== undefined) {
     if (await fs.stat(given).then(() => true, () => false)) return given;
     throw new AgentCardsError("USAGE", `There is no file ${given}`);
@@ -87,14 +121,15 @@ async function chosen(home: Home, given: string | undefined, isLatest: boolean):
 
 /** Tells which tasks may act on the world, by the definitions that the backup has of their tools. */
 async function actingTasks(home: Home): Promise<(db: Database) => Promise<(task: Task) => boolean>> {
-  const policy = await loadConfig(home, home.dir).then(({ config }) => config.policy, () => undefined);
+  const policy = await loadConfig(home, home.dir, { viewer: "user" }).then(
+    ({ config }) => config.policy,
+    () => undefined,
+  );
   return async (db) => {
-    const rows = await db.query<{ server: string; name: string; definition: string }>(
-      "select server, name, definition from tool_schema join server_catalogue using (fingerprint)",
-    );
-    const tools = new Map(rows.map(({ server, name, definition }) => {
-      const id = toolId(server, name);
-      return [id, { ...JSON.parse(definition), id, name } as Pick<Tool, "id" | "name" | "annotations">];
+    const definitions = await createCatalogueTables(db).definitions();
+    const tools = new Map(definitions.map((tool) => {
+      const id = toolId(tool.server, tool.name);
+      return [id, { ...tool, id }];
     }));
     return (task) => {
       const tool = task.type === "tool" ? tools.get(task.tool) : undefined;

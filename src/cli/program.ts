@@ -1,13 +1,19 @@
-import { AgentCardsError, describe, sanitise } from "../model/mod.ts";
+import { AgentCardsError, clientName, describe, sanitise } from "../model/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { type Terminal, thisTerminal } from "./screen/terminal.ts";
+import { positive, type Surroundings } from "./surroundings.ts";
+import { addCare } from "./care/commands.ts";
+import { addServers } from "./servers/commands.ts";
+import { addTools } from "./tools/commands.ts";
+import { addSignIns } from "./sign_ins.ts";
+import { thisTerminal } from "./screen/terminal.ts";
 
 /** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */
 const WRONG_USAGE = 2;
 
 const RUN_ID = "its id, or how the id begins";
 const RUN_CODES = "\nExit code: 0 completed, 1 failed, partly failed or aborted, 3 paused.";
+const NOTE = "the reason, kept with the decision";
 const RUN_HELP = `
 For example:
   tasks:
@@ -15,17 +21,46 @@ For example:
     - { id: b, tool: "notes:add", arguments: { text: "$OUTPUT[a]" } }
 ${RUN_CODES}`;
 
+/** What people type who know other programs, and what it is called here. */
+const MEANT: Readonly<Record<string, string | undefined>> = {
+  list: "Servers: agentcards status. Tools: agentcards tools. Runs: agentcards runs.",
+  servers: "agentcards status lists your servers.",
+  start: "Nothing needs to be started: a client starts `agentcards serve`, and that what it needs.",
+  stop: "agentcards engine stop",
+  install: "agentcards add NAME -- COMMAND… adds a server.",
+  uninstall: "agentcards remove NAME takes a server out; agentcards init --undo gives your clients' files back.",
+  delete: "agentcards remove NAME",
+  edit: "agentcards config edit",
+  import: "agentcards init brings your clients' servers over.",
+  setup: "agentcards init brings your clients' servers over.",
+  version: "agentcards --version",
+  log: "agentcards logs",
+};
+
 /** Parses a command line and runs it. Each command is loaded when it is used. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   let code = 0;
+  const terminal = thisTerminal();
   const program = createProgram((result) => code = result);
   const tab = (await import("@bomb.sh/tab/commander")).default;
-  tab(program as never);
+  const root = tab(program as never);
+  if (args[0] === "complete" && args[1] === "--") {
+    const { fillCompletions } = await load<typeof import("./completion/fill.ts")>("./completion/fill.ts");
+    await fillCompletions(root, args.slice(2));
+  }
   try {
     await program.parseAsync([...args], { from: "user" });
+    if (args[0] === "complete" && args[1] === "bash") {
+      const { BASH_COLONS } = await load<typeof import("./completion/bash_colons.ts")>("./completion/bash_colons.ts");
+      terminal.out(BASH_COLONS);
+    }
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    if (error instanceof CommanderError) {
+      const hint = hintFor(error.code, args);
+      if (hint !== undefined) thisTerminal().err(`${hint}\n`);
+      return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    }
     if (error instanceof AgentCardsError && error.code === "USAGE") {
       thisTerminal().err(`${sanitise(describe(error))}\n`);
       return WRONG_USAGE;
@@ -34,22 +69,23 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
+function hintFor(code: string, [command = ""]: readonly string[]): string | undefined {
+  if (code === "commander.unknownOption" && command === "add") {
+    return "Put -- before the command: agentcards add NAME -- COMMAND…";
+  }
+  return code === "commander.unknownCommand" && Object.hasOwn(MEANT, command) ? MEANT[command] : undefined;
+}
+
 /** Loads a command's module when the command is used; a literal `import()` would make Deno read all of them at start. */
 function load<Module>(path: string): Promise<Module> {
   return import(path);
-}
-
-/** The terminal that commands print to, and the function that takes their exit code. */
-interface Surroundings {
-  readonly terminal: Terminal;
-  done(code: number): void;
 }
 
 function createProgram(done: (code: number) => void): Command {
   const terminal = thisTerminal();
   const program = new Command("agentcards")
     .description("One local MCP gateway in front of all your MCP servers.")
-    .version(VERSION, "--version")
+    .version(VERSION, "-V, --version")
     .showHelpAfterError("(agentcards --help shows all commands)")
     // Otherwise `runs` would take the options of its own subcommands.
     .enablePositionalOptions()
@@ -65,6 +101,8 @@ function addSetup(program: Command, { terminal, done }: Surroundings): void {
     .option("--config <path>", "read just this file")
     .option("--client <name>", "only this client")
     .option("--project", "take the project's own files too")
+    .option("--share", "let every client use the servers, not only those they come from")
+    .option("--failing", "move servers that do not start, too")
     .option("--yes", "do not ask")
     .option("--undo", "put everything back")
     .option("--json", "print one JSON object")
@@ -76,24 +114,34 @@ function addSetup(program: Command, { terminal, done }: Surroundings): void {
   program.command("serve")
     .description("be the MCP server on stdin and stdout (this goes into your client)")
     .option("--stdio", "the default")
+    .option("--client <name>", "the client it serves: it sees the servers that are for it")
     .option("--standalone", "run the engine in this process")
     .option("--http", "be it over HTTP on this machine's own address instead")
     .option("--port <number>", "with --http: where to listen; 0 takes any", port, 7420)
+    .option("--host <address>", "with --http: listen on this address, which others may reach; wants TLS and a token")
+    .option("--name <host...>", "with --http: how clients call this machine, besides localhost")
+    .option("--cert <file>", "with --http: the certificate for TLS, as PEM")
+    .option("--key <file>", "with --http: its key")
+    .option("--behind-proxy", "with --http: a proxy in front does TLS")
     .option("--json", "with --http: print where it listens as one JSON object")
-    .action(async ({ standalone, http, port, json }) => {
+    .action(async ({ standalone, http, client, ...options }) => {
+      if (!http && (options.host ?? options.cert ?? options.key ?? options.name ?? options.behindProxy) !== undefined) {
+        throw new AgentCardsError("USAGE", "--host, --name, --cert, --key and --behind-proxy go with --http");
+      }
       if (http) {
         const { serveOverHttp } = await load<typeof import("./serve_http.ts")>("./serve_http.ts");
-        done(await serveOverHttp({ port, standalone, json }, terminal));
+        done(await serveOverHttp({ standalone, client: clientName(client), ...options }, terminal));
       } else if (standalone) {
         done(
           await (await load<typeof import("./standalone.ts")>("./standalone.ts"))
-            .serveStandalone(),
+            .serveStandalone(clientName(client)),
         );
-      } else done(await (await load<typeof import("./serve.ts")>("./serve.ts")).serve());
+      } else done(await (await load<typeof import("./serve.ts")>("./serve.ts")).serve(client));
     });
 
   program.command("status")
     .description("show engine, database and server status")
+    .option("--check", "try every server first")
     .option("--verbose", "with every tool that was left out or mended")
     .option("--json", "print one JSON object")
     .action(async (options) => {
@@ -102,60 +150,16 @@ function addSetup(program: Command, { terminal, done }: Surroundings): void {
     });
 }
 
-function addTools(program: Command, { terminal, done }: Surroundings): void {
-  program.command("search").argument("<query...>", "what you want to do")
-    .description("find tools")
-    .option("--limit <count>", "how many", positive, 10)
-    .option("--server <name>", "only of this server")
-    .option("--json", "print one JSON object")
-    .action(async (query, options) => {
-      const { search } = await load<typeof import("./search.ts")>("./search.ts");
-      done(await search(query.join(" "), options, terminal));
-    });
-
-  program.command("index").argument("[server...]", "only these servers")
-    .description("read the tools of your servers anew and learn what they mean")
-    .option("--json", "print one JSON object")
-    .action(async (servers, options) => {
-      const { index } = await load<typeof import("./index_command.ts")>("./index_command.ts");
-      done(await index(servers, options, terminal));
-    });
-
-  program.command("tools").argument("[server]", "only of this server")
-    .description("list tools")
-    .option("--json", "print one JSON object")
-    .action(async (server, options) => {
-      const { tools } = await load<typeof import("./tools.ts")>("./tools.ts");
-      done(await tools(server, options, terminal));
-    });
-
-  program.command("graph").argument("[tool]", "server:tool").argument("[to]", "show the way to this one")
-    .description("show what was learned about which tool leads to which")
-    .option("--dot", "print it for Graphviz")
-    .option("--json", "print one JSON object")
-    .action(async (tool, to, options) => {
-      const { graph } = await load<typeof import("./graph.ts")>("./graph.ts");
-      done(await graph([tool, to], options, terminal));
-    });
-
-  program.command("call").argument("<tool>", "server:tool").argument("[json]", "its arguments")
-    .description("call one tool")
-    .option("--json", "print the whole result")
-    .action(async (tool, json, options) => {
-      const { call } = await load<typeof import("./call.ts")>("./call.ts");
-      done(await call(tool, json, { ...options, terminal }));
-    });
-}
-
 function addRuns(program: Command, { terminal, done }: Surroundings): void {
-  program.command("run").argument("<file>", "YAML or JSON: {name?, tasks, options?}, or just a list of tasks")
+  program.command("run").argument("<file>", "YAML or JSON: {tasks, options?, parameters?}, or just a list of tasks")
+    .argument("[input...]", "values of its parameters: name=value, or one JSON object")
     .description("run a workflow from a file")
     .option("--json", "print the answer as one JSON object")
-    .addOption(new Option("--pause <when>", "stop and wait").choices(["never", "layer", "effects"]))
+    .addOption(new Option("--pause <when>", "stop and wait").choices(["never", "layer", "effects"] as const))
     .addHelpText("after", RUN_HELP)
-    .action(async (file, options) => {
+    .action(async (file, input, options) => {
       const { run } = await load<typeof import("./runs/run.ts")>("./runs/run.ts");
-      done(await run(file, options, terminal));
+      done(await run([file, input], options, terminal));
     });
 
   const runs = program.command("runs")
@@ -169,6 +173,7 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
   runs.command("show").argument("<run>", RUN_ID)
     .description("show how a run went, on a common time axis")
     .option("--follow", "show the run while it goes on, until it ends")
+    .option("--full", "with all that its tasks were given and gave, uncut")
     .option("--json", "print one JSON object; with --follow one event a line")
     .action(async (id, options) => {
       const { showRun } = await load<typeof import("./runs/show.ts")>("./runs/show.ts");
@@ -176,6 +181,7 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
     });
   runs.command("resume").argument("<run>", RUN_ID)
     .description("go on with a run that waits")
+    .option("--note <text>", NOTE)
     .option("--json", "print the answer as one JSON object")
     .addHelpText("after", RUN_CODES)
     .action(async (id, options) => {
@@ -184,6 +190,7 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
     });
   runs.command("retry").argument("<run>", RUN_ID).argument("[tasks...]", "these only")
     .description("run again what failed in a run; what has succeeded is kept")
+    .option("--note <text>", NOTE)
     .option("--json", "print the answer as one JSON object")
     .addHelpText("after", RUN_CODES)
     .action(async (id, tasks, options) => {
@@ -192,6 +199,7 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
     });
   runs.command("abort").argument("<run>", RUN_ID)
     .description("abort a run")
+    .option("--note <text>", NOTE)
     .option("--json", "print the answer as one JSON object")
     .action(async (id, options) => {
       const { abortRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
@@ -206,36 +214,45 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
           .choices(["done", "retry", "skip"] as const).makeOptionMandatory(),
       )
       .option("--value <json>", "what a call that is done gave")
+      .option("--note <text>", NOTE)
       .option("--json", "print the answer as one JSON object")
       .addHelpText("after", RUN_CODES)
-      .action(async (id, { json, ...command }) => {
+      .action(async (id, { json, note, ...command }) => {
         const { resolveRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
-        done(await resolveRun(id, command, { json, terminal }));
+        done(await resolveRun(id, command, { json, note, terminal }));
       });
   }
 }
 
 function addWorkflows(program: Command, { terminal, done }: Surroundings): void {
-  const workflow = program.command("workflow").description("workflows that are saved under a name");
+  const workflow = program.command("workflow").description("workflows that are saved under a name, a file each");
+  const files = () => load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
   workflow.command("save").argument("<run>", RUN_ID).argument("<name>", "agents call it as workflow:NAME")
     .description("save a workflow that succeeded")
     .option("--param <name=task.argument...>", "what has to be said each time (otherwise all can be, nothing must)")
     .option("--description <text>", "what it does, for search")
+    .option("--replace", "take the place of the one of that name")
     .option("--json", "print one JSON object")
-    .action(async (run, name, options) => {
-      const { saveWorkflow } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
-      done(await saveWorkflow([run, name], options, terminal));
-    });
+    .action(async (run, name, options) => done(await (await files()).saveWorkflow([run, name], options, terminal)));
   workflow.command("list").description("list what is saved").option("--json", "print one JSON list")
-    .action(async (options) => {
-      const { listWorkflows } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
-      done(await listWorkflows(options, terminal));
-    });
+    .action(async (options) => done(await (await files()).listWorkflows(options, terminal)));
+  workflow.command("show").argument("<name>").description("show a saved workflow and its file")
+    .option("--json", "print one JSON object")
+    .action(async (name, options) => done(await (await files()).showWorkflow(name, options, terminal)));
+  workflow.command("run").argument("<name>").argument("[input...]", "name=value, or one JSON object")
+    .description("run a saved workflow, with a live view")
+    .option("--json", "print the answer as one JSON object")
+    .addHelpText("after", RUN_CODES)
+    .action(async (name, input, options) => done(await (await files()).runWorkflow([name, input], options, terminal)));
+  workflow.command("export").argument("<name>").description("print the file of a saved workflow")
+    .action(async (name) => done(await (await files()).showWorkflow(name, { isBare: true }, terminal)));
+  workflow.command("import").argument("<file>").argument("[name]", "the name of the file unless said")
+    .description("check a file and save it")
+    .option("--replace", "take the place of the one of that name")
+    .option("--json", "print one JSON object")
+    .action(async (file, name, options) => done(await (await files()).importWorkflow([file, name], options, terminal)));
   workflow.command("remove").argument("<name>").description("delete a saved workflow")
-    .action(async (name) => {
-      const { removeWorkflow } = await load<typeof import("./runs/workflow.ts")>("./runs/workflow.ts");
-      done(await removeWorkflow(name, terminal));
-    });
+    .action(async (name) => done(await (await files()).removeWorkflow(name, terminal)));
 }
 
 function addApprovals(program: Command, { terminal, done }: Surroundings): void {
@@ -249,10 +266,11 @@ function addApprovals(program: Command, { terminal, done }: Surroundings): void 
   for (const action of ["approve", "reject"] as const) {
     program.command(action).argument("<run>", RUN_ID)
       .description(`${action === "approve" ? "allow" : "refuse"} the call that a run waits with (at a terminal only)`)
+      .option("--note <text>", NOTE)
       .addHelpText("after", RUN_CODES)
-      .action(async (id) => {
+      .action(async (id, { note }) => {
         const { decideCall } = await load<typeof import("./prompts/approvals.ts")>("./prompts/approvals.ts");
-        done(await decideCall(action, id, terminal));
+        done(await decideCall(action, id, { note, terminal }));
       });
   }
 }
@@ -277,9 +295,11 @@ function addHome(program: Command, { terminal, done }: Surroundings): void {
   program.command("restore").argument("[file]")
     .description("restore a backup")
     .option("--latest", "the newest of those that are made by themselves")
-    .action(async (file, { latest = false }) => {
+    .option("--before <version>", "the one of before this version changed the database")
+    .option("--yes", "with --before: do not ask")
+    .action(async (file, options) => {
       const { restore } = await load<typeof import("./backup.ts")>("./backup.ts");
-      done(await restore(file, latest, terminal));
+      done(await restore(file, options, terminal));
     });
 
   program.command("database").description("the database of this home")
@@ -294,6 +314,36 @@ function addHome(program: Command, { terminal, done }: Surroundings): void {
     .action(async () => {
       const { acceptSandbox } = await load<typeof import("./sandbox.ts")>("./sandbox.ts");
       done(await acceptSandbox(terminal));
+    });
+}
+
+function addAudit(program: Command, { terminal, done }: Surroundings): void {
+  const audit = program.command("audit").description("show the record of calls")
+    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
+    .option("--tool <pattern>", 'only of these tools, such as "github:*"')
+    .option("--follow", "go on with rows as they are written")
+    .option("--json", "print one JSON object for each row")
+    .action(async (options) => {
+      const { showAudit } = await load<typeof import("./audit.ts")>("./audit.ts");
+      done(await showAudit(options, terminal));
+    });
+  audit.command("verify").description("check that no row was changed, added or removed")
+    .option("--head <head>", "a signed head that was kept elsewhere: a file, or its text")
+    .option("--json", "print one JSON object")
+    .action(async (options) => {
+      const { verify } = await load<typeof import("./audit.ts")>("./audit.ts");
+      done(await verify(options, terminal));
+    });
+  audit.command("export").description("print rows for another program; the export is a row itself")
+    .addOption(
+      new Option("--format <format>", "jsonl: as they are stored; ocsf: API Activity").choices(
+        ["jsonl", "ocsf"] as const,
+      ).default("jsonl" as const),
+    )
+    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
+    .action(async (options) => {
+      const { exportAudit } = await load<typeof import("./audit.ts")>("./audit.ts");
+      done(await exportAudit(options, terminal));
     });
 }
 
@@ -319,13 +369,19 @@ function addEngine(program: Command, { terminal, done }: Surroundings): void {
 }
 
 /** The commands, in the order in which help lists them. */
-const GROUPS = [addSetup, addTools, addRuns, addWorkflows, addApprovals, addHome, addEngine];
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value > 0) return value;
-  throw new InvalidArgumentError("must be a positive whole number");
-}
+const GROUPS = [
+  addSetup,
+  addServers,
+  addCare,
+  addSignIns,
+  addTools,
+  addRuns,
+  addWorkflows,
+  addApprovals,
+  addAudit,
+  addHome,
+  addEngine,
+];
 
 function port(text: string): number {
   const value = Number(text);

@@ -2,7 +2,7 @@ import { ensureHome, type Home, locateHome } from "../config/mod.ts";
 import type { Gateway } from "../control/mod.ts";
 import { takeLock } from "../db/mod.ts";
 import { homeInUse } from "../engine/mod.ts";
-import { ownProgram, replaceFile } from "../platform/mod.ts";
+import { ownProgram } from "../platform/mod.ts";
 import {
   channelPair,
   type ConnectEngine,
@@ -11,26 +11,29 @@ import {
   serveClient,
   serveHttp,
 } from "../serve/mod.ts";
-import { fs, system } from "../platform/start.ts";
+import { system } from "../platform/start.ts";
 import { createStandaloneGateway } from "./standalone.ts";
+import { httpToken, placeOf, type PlaceOptions } from "./http_place.ts";
 import type { Terminal } from "./screen/terminal.ts";
 import { jsonLine } from "./json_out.ts";
 
-export interface ServeHttpOptions {
-  readonly port: number;
+export interface ServeHttpOptions extends PlaceOptions {
   readonly standalone?: boolean | undefined;
+  /** The client that all who come are taken for. */
+  readonly client?: string | undefined;
   readonly json?: boolean | undefined;
 }
 
-/** `agentcards serve --http`: the same tools for clients that speak HTTP, on this machine only. */
+/** `agentcards serve --http`: the same tools for clients that speak HTTP, on this machine unless told otherwise. */
 export async function serveOverHttp(options: ServeHttpOptions, terminal: Terminal): Promise<number> {
+  const place = await placeOf(options);
   const env = system.env();
   const home = locateHome(env);
   await ensureHome(home);
   await using lock = options.standalone ? await takeLock(home.lock) : undefined;
   if (options.standalone && !lock) throw await homeInUse(home);
   await using gateway = options.standalone ? await createStandaloneGateway(home) : undefined;
-  const context = { cwd: system.cwd(), env };
+  const context = { cwd: system.cwd(), env, client: options.client };
   const program = ownProgram();
   const connect: ConnectEngine = gateway
     ? (isCrowd) => Promise.resolve(connectHere(gateway, { ...context, isCrowd }))
@@ -39,9 +42,9 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
 
   const stopping = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) system.addSignalListener(signal, stopping.resolve);
-  const token = await readToken(home);
+  const token = await httpToken(home, place);
   const endpoint = await serveHttp({
-    port: options.port,
+    ...place,
     token,
     connect,
     onError: (what) => terminal.err(`${what}\n`),
@@ -57,23 +60,19 @@ export async function serveOverHttp(options: ServeHttpOptions, terminal: Termina
 /** A connection to the engine in this very process. */
 function connectHere(
   gateway: Gateway,
-  { isCrowd, ...context }: { cwd: string; env: Record<string, string>; isCrowd: boolean },
+  { isCrowd, client, ...context }: {
+    cwd: string;
+    env: Record<string, string>;
+    isCrowd: boolean;
+    client?: string | undefined;
+  },
 ) {
   const [ours, theirs] = channelPair(MAX_CLIENT_FRAME);
-  const session = gateway.openSession({ ...context, hasFolder: false });
+  const session = gateway.openSession({ ...context, viewer: { client }, hasFolder: false });
   session.catch(() => {});
   void serveClient(theirs, session, { tellsRelated: true, isCrowd })
     .finally(() => session.then((open) => gateway.closeSession(open)).catch(() => {}));
   return { channel: ours, pid: system.pid };
-}
-
-/** The secret that clients must know; made once, readable for its owner only. */
-async function readToken(home: Home): Promise<string> {
-  const kept = await fs.readTextFile(home.httpToken).catch(() => "");
-  if (/^\S{32,}$/.test(kept.trim())) return kept.trim();
-  const token = crypto.getRandomValues(new Uint8Array(32)).toHex();
-  await replaceFile(home.httpToken, `${token}\n`, { mode: 0o600 });
-  return token;
 }
 
 function welcome(url: string, home: Home): string {

@@ -7,7 +7,7 @@ import { log } from "../telemetry/mod.ts";
 import { system } from "../platform/start.ts";
 
 /** `agentcards serve --standalone`: the engine in this process, for containers, CI and Windows. */
-export async function serveStandalone(): Promise<number> {
+export async function serveStandalone(clientName?: string): Promise<number> {
   const home = locateHome();
   await ensureHome(home);
   await using lock = await takeLock(home.lock);
@@ -15,7 +15,7 @@ export async function serveStandalone(): Promise<number> {
   await using gateway = await createStandaloneGateway(home);
   const client = stdioChannel(MAX_CLIENT_FRAME);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) system.addSignalListener(signal, client.close);
-  const session = gateway.openSession({ cwd: system.cwd(), env: system.env() });
+  const session = gateway.openSession({ cwd: system.cwd(), env: system.env(), viewer: { client: clientName } });
   session.catch(() => {});
   await serveClient(client, session);
   return 0;

@@ -1,21 +1,28 @@
-import { locateHome, readableByOthers } from "../config/mod.ts";
+import { locateHome } from "../config/start.ts";
 import type { EngineReport, SearchReport, ServerReport } from "../control/mod.ts";
 import { oneLine } from "../model/mod.ts";
 import { ago } from "./screen/relative_time.ts";
 import { ask } from "./ask.ts";
+import { readServers } from "./tools/index_command.ts";
+import { screen, wrap } from "./screen/screen.ts";
 import { table } from "./screen/table.ts";
 import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
 import { jsonLine } from "./json_out.ts";
 
 export interface StatusCommand {
   readonly verbose?: boolean;
+  /** Tries every server first. */
+  readonly check?: boolean;
   readonly json?: boolean;
 }
 
 /** `agentcards status`: how everything is; 1 when something that the user configured does not work. */
 export async function status(options: StatusCommand, terminal: Terminal): Promise<number> {
   const home = locateHome();
+  if (options.check) await readServers(undefined, terminal.isTerminal).catch(() => {});
   const report = await ask({ method: "status" });
+  // The door of the room would load all that reads and writes files of configuration.
+  const { readableByOthers }: typeof import("../config/secrets.ts") = await import("../config/secrets.ts" as string);
   const exposed = await readableByOthers([home.dir, home.secrets]);
   const problems = findProblems(report, exposed);
   if (options.json) {
@@ -34,6 +41,9 @@ function findProblems(report: EngineReport, exposed: readonly string[]): string[
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
     ...exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...report.audit.problem
+      ? [`The audit cannot be written: ${report.audit.problem}; nothing that acts is called until it can`]
+      : [],
     ...report.sandbox.problem
       ? [`${report.sandbox.problem}: no code runs; \`agentcards sandbox accept\` lets it run at this level`]
       : [],
@@ -42,6 +52,9 @@ function findProblems(report: EngineReport, exposed: readonly string[]): string[
       : [],
   ];
 }
+
+/** The columns of a label and the space after it. */
+const LABEL_COLUMNS = 10;
 
 interface View {
   readonly options: StatusCommand;
@@ -70,14 +83,20 @@ function render(report: EngineReport, view: View): string {
     ],
     ["sandbox", sandboxText(report.sandbox)],
     ["secrets", secretsText(report.secrets)],
+    ["audit", auditText(report.audit)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
     ["search", report.search ? searchText(report.search) : "not usable"],
   ];
-  const head = lines.map(([name, text]) => `${paint("bold", name!.padEnd(9))} ${text}`).join("\n");
+  const columns = view.terminal.isTerminal ? screen().columns : Infinity;
+  const head = lines.map(([name, text]) => {
+    const [first, ...rest] = wrap(text!, columns - LABEL_COLUMNS);
+    const indented = rest.map((line) => `\n${" ".repeat(LABEL_COLUMNS)}${line}`).join("");
+    return `${paint("bold", name!.padEnd(LABEL_COLUMNS - 1))} ${first}${indented}`;
+  }).join("\n");
   const servers = report.servers.length
-    ? table([SERVER_HEAD, ...report.servers.map(serverRow)], (text) => paint("bold", text))
+    ? serverTable(report.servers, (text) => paint("bold", text))
     : report.config_problem
     ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
@@ -86,7 +105,7 @@ function render(report: EngineReport, view: View): string {
   const notes = [...report.notes, ...secretNotes(report.secrets), ...floods, ...details].map((note) => `${note}\n`)
     .join("");
   const trouble = view.problems.length
-    ? view.problems.map((problem) => `${paint("red", "✗")} ${problem}\n`).join("")
+    ? view.problems.map((problem) => `${paint("red", "✗")} ${wrap(problem, columns - 2).join("\n  ")}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
 }
@@ -119,6 +138,11 @@ function sandboxText({ level, why, stronger }: EngineReport["sandbox"]): string 
   return `level ${level} (${why})${stronger ? `; for a stronger one, ${stronger}` : ""}`;
 }
 
+function auditText({ last, signed, anchored }: EngineReport["audit"]): string {
+  const place = anchored ? "heads are kept elsewhere, too" : "no head is kept elsewhere (audit.head_to)";
+  return `${last} rows, signed up to ${signed}; ${place}`;
+}
+
 function runsText({ running, paused, approvals }: EngineReport["runs"]): string {
   const waiting = approvals ? ` (${approvals} for your approval: \`agentcards approvals\`)` : "";
   return `${running} running, ${paused} waiting${waiting}`;
@@ -144,10 +168,19 @@ function allWell({ servers }: EngineReport): string {
   if (servers.length === 0) return "the engine works";
   return untried === 0
     ? "everything that is configured works"
-    : `nothing is wrong so far; ${untried} of ${servers.length} servers not tried yet`;
+    : `nothing is wrong so far; ${untried} of ${servers.length} servers not tried yet (\`agentcards status --check\` tries all)`;
 }
 
-const SERVER_HEAD = ["server", "state", "tools", "start", "from", "last error"];
+const SERVER_HEAD = ["server", "state", "tools", "start", "worked", "from", "last error"];
+
+/** One line for each server; with a column for its clients where some server is not for all. */
+function serverTable(servers: readonly ServerReport[], paint: (text: string) => string): string {
+  const isRestricted = servers.some(({ clients }) => clients !== null);
+  const rows = servers.map((server) => [...serverRow(server), ...isRestricted ? [clientsText(server)] : []]);
+  return table([[...SERVER_HEAD, ...isRestricted ? ["for"] : []], ...rows], paint);
+}
+
+const clientsText = ({ clients }: ServerReport) => clients === null ? "all" : clients.join(", ") || "no client";
 
 function serverRow(server: ServerReport): string[] {
   return [
@@ -155,6 +188,7 @@ function serverRow(server: ServerReport): string[] {
     server.running > 1 ? `${stateText(server)} ×${server.running}` : stateText(server),
     server.tools === null ? "–" : String(server.tools),
     server.start_ms === null ? "–" : duration(server.start_ms),
+    server.seen_at === null ? "never" : ago(server.seen_at),
     server.origin,
     server.error
       ? oneLine(server.error_at === null ? server.error : `${ago(server.error_at)}: ${server.error}`, 80)
@@ -163,7 +197,8 @@ function serverRow(server: ServerReport): string[] {
 }
 
 /** A state in the words of a user. */
-function stateText({ state, error }: ServerReport): string {
+function stateText({ state, error, needs_sign_in }: ServerReport): string {
+  if (needs_sign_in) return "needs sign-in";
   if (state === "configured" || state === "known") return error ? "failing" : state === "known" ? "ready" : "not tried";
   return state;
 }

@@ -47,7 +47,7 @@ export async function trust(options: TrustOptions, terminal: Terminal): Promise<
   if (project) await trustProject(project, home);
   await trustFolder(folder.path, home);
   terminal.out(project ? "\nTrusted. Any change to the file asks again.\n" : "\nTrusted.\n");
-  terminal.out("Clients that are open now use it after `agentcards engine restart`.\n");
+  terminal.out("Clients that are open use it within two seconds.\n");
   return 0;
 }
 
@@ -91,7 +91,7 @@ function showFile(project: ProjectFile, global: ConfigFile, terminal: Terminal):
     const words = server.url ? [server.url] : [server.command!, ...server.args ?? []];
     for (const word of words) terminal.out(`  ${visible(word)}\n`);
     if (server.cwd) terminal.out(`  in ${visible(server.cwd)}\n`);
-    for (const [key, value] of Object.entries({ ...server.env, ...server.headers })) {
+    for (const [key, value] of Object.entries({ ...server.env, ...server.headers, ...server.oauth })) {
       terminal.out(`  ${visible(key)}: ${visible(value)}\n`);
     }
   }

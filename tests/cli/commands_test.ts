@@ -5,7 +5,7 @@ import { createTestHome, npmServer, testServer } from "../fixtures/gateway.ts";
 Deno.test("status tells how everything is, and fails when something that was configured does not work", async () => {
   await using home = await createTestHome({
     servers: { kit: testServer("kit"), off: { command: "x", disabled: true } },
-  });
+  }, { hasModel: true });
   const fresh = await home.run(["status"]);
   assert.equal(fresh.code, 0, fresh.stdout + fresh.stderr);
   assert.match(fresh.stdout, /kit +not tried/);
@@ -14,7 +14,7 @@ Deno.test("status tells how everything is, and fails when something that was con
   await home.run(["call", "kit:echo", '{"text":"hi"}']);
   const known = JSON.parse((await home.run(["status", "--json"])).stdout);
   assert.equal(known.ok, true);
-  assert.equal(known.servers[0].state, "known");
+  assert.equal(known.servers[0].state, "running", "the server of a command stays for the next one");
   assert.ok(known.servers[0].tools > 10);
   assert.ok(known.database.bytes > 1_000_000);
 
@@ -34,7 +34,7 @@ Deno.test("status tells how everything is, and fails when something that was con
 });
 
 Deno.test("tools, search and call work at a terminal and for programs", async () => {
-  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using home = await createTestHome({ servers: { kit: testServer("kit") } }, { hasModel: true });
   const tools = JSON.parse((await home.run(["tools", "--json"])).stdout);
   assert.ok(tools.tools.some(({ id }: { id: string }) => id === "kit:add"));
   assert.match((await home.run(["tools"])).stdout, /kit:write +allow +effectful +Writes into a file/);

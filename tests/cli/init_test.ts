@@ -4,6 +4,7 @@ import { init, type InitIo, type InitOptions, type ProbeResult } from "../../src
 import { locateHome } from "../../src/config/home.ts";
 import { parseConfig } from "../../src/config/read.ts";
 import { parseSecrets } from "../../src/config/secrets.ts";
+import { ROOT } from "../fixtures/gateway.ts";
 import { CLIENT_FILES, makeHome, SECRETS, writeFiles } from "../config/clients/client_files.ts";
 
 const OPTIONS: InitOptions = { dryRun: false, project: false, yes: true, undo: false, json: false };
@@ -85,16 +86,22 @@ Deno.test("init moves the servers of every client and leaves AgentCards in their
     "plain",
     "remote",
     "resting",
+    "signin",
     "sleeping",
+    "sso",
     "streaming",
     "surf",
   ]);
-  assertEquals(io.probed.length, 16);
+  assertEquals(io.probed.length, 18);
   ok(!io.probed.includes("sleeping"));
 
   const claude = JSON.parse(await Deno.readTextFile(join(world.home, ".claude.json")));
   assertEquals(Object.keys(claude.mcpServers), ["agentcards", "signed", "helper", "socket"]);
-  assertEquals(claude.mcpServers.agentcards, { type: "stdio", command: "/opt/agentcards", args: ["serve"] });
+  assertEquals(claude.mcpServers.agentcards, {
+    type: "stdio",
+    command: "/opt/agentcards",
+    args: ["serve", "--client", "claude-code"],
+  });
   assertEquals(claude.projects[world.cwd].mcpServers, {});
   ok(claude.projects["/somewhere/else"].mcpServers.stranger);
   assertEquals(claude.numStartups, 41);
@@ -103,7 +110,7 @@ Deno.test("init moves the servers of every client and leaves AgentCards in their
 
   const said = io.said.join("");
   match(said, /github +3 +12 ms +ready/);
-  match(said, /16,000 until now, 280 with AgentCards/);
+  match(said, /18,000 until now, 280 with AgentCards/);
   match(said, /Undo: +\/opt\/agentcards init --undo/);
   match(said, /signed .*stays: it signs in with OAuth/);
   match(said, /perplexity: needs a value for PERPLEXITY_KEY/);
@@ -221,7 +228,7 @@ Deno.test("init without a terminal wants --yes, and on a terminal it asks", asyn
     },
   });
   assertEquals(await init({ ...OPTIONS, yes: false }, terminal), 1);
-  match(questions[0]!, /Move 20 servers/);
+  match(questions[0]!, /Move 22 servers/);
   assertEquals(await snapshot(world.home), before);
 });
 
@@ -306,7 +313,7 @@ Deno.test("init lets a running Claude Code change its own file", async () => {
   assertEquals(await Deno.readTextFile(path), before);
   const call = (...args: string[]) => [...args, world.cwd].join("\n") + "\n";
   const remove = (scope: string, name: string) => call("mcp", "remove", "-s", scope, name);
-  const own = '{"type":"stdio","command":"/opt/agentcards","args":["serve"]}';
+  const own = '{"type":"stdio","command":"/opt/agentcards","args":["serve","--client","claude-code"]}';
   assertEquals(
     await Deno.readTextFile(log),
     call("mcp", "add-json", "-s", "user", "agentcards", own) + remove("user", "github") + remove("user", "docs") +
@@ -327,7 +334,7 @@ Deno.test("init lets a running Claude Code change its own file", async () => {
   ok(!said.includes("docs"));
 });
 
-Deno.test("init keeps a server that does not start and explains it; one that wants a sign-in stays in its client", async () => {
+Deno.test("a server that does not start stays in its client, --failing moves it; one that wants a sign-in moves", async () => {
   await using world = await makeHome();
   const io = ioFor(world, {
     probe: (servers) =>
@@ -336,20 +343,28 @@ Deno.test("init keeps a server that does not start and explains it; one that wan
           return { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "npx: \x1b[31mcommand not found" };
         }
         if (server === "old-events") {
-          return { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "HTTP 401 Unauthorized" };
+          return { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "connection refused" };
+        }
+        if (server === "signin") {
+          return { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "needs a sign-in", needs_sign_in: true };
         }
         return { server, ok: true, tools: 1, tokens: 10, ms: 5 };
       })),
   });
   assertEquals(await init(OPTIONS, io), 0);
+  const inClaude = async () => JSON.parse(await Deno.readTextFile(join(world.home, ".claude.json"))).mcpServers;
+  ok(!(await readConfig(io.home.config)).servers!.github);
+  ok((await inClaude()).github);
+  match(io.said.join(""), /github .*stays in the client: it does not start: npx: command not found/);
+  match(io.said.join(""), /move it as it is: --failing/);
+  assertEquals(await init({ ...OPTIONS, failing: true }, io), 0);
   const { servers } = await readConfig(io.home.config);
   ok(servers!.github);
-  ok(!servers!["old-events"]);
-  const claude = JSON.parse(await Deno.readTextFile(join(world.home, ".claude.json")));
-  ok(!claude.mcpServers.github);
-  ok(claude.mcpServers["old events"]);
+  ok(!(await inClaude()).github);
   match(io.said.join(""), /github .*does not start: npx: command not found/);
-  match(io.said.join(""), /old-events .*stays in the client/);
+  match(io.said.join(""), /old-events .*stays in the client: it does not start: connection refused/);
+  ok(servers!.signin);
+  match(io.said.join(""), /signin .*needs a sign-in: agentcards login signin/);
 });
 
 Deno.test("init moves nothing when the engine does not answer, says so and exits with 1", async () => {
@@ -363,7 +378,7 @@ Deno.test("init moves nothing when the engine does not answer, says so and exits
   assertEquals(await init(OPTIONS, ioFor(world)), 0, "the next try starts from the same state");
 });
 
-Deno.test("init that is interrupted changes nothing; a server that wants a sign-in is in its client after the next one", async () => {
+Deno.test("init that is interrupted changes nothing; a server that does not answer is in its client after the next one", async () => {
   for (const isKilled of [false, true]) {
     await using world = await makeHome();
     const before = await textsOf(world);
@@ -389,14 +404,14 @@ Deno.test("init that is interrupted changes nothing; a server that wants a sign-
         Promise.resolve(
           servers.map((server): ProbeResult =>
             server === "old-events"
-              ? { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "HTTP 401 Unauthorized" }
+              ? { server, ok: false, tools: 0, tokens: 0, ms: 0, error: "connection refused" }
               : { server, ok: true, tools: 1, tokens: 10, ms: 5 }
           ),
         ),
     });
     assertEquals(await init(OPTIONS, io), 0);
     const claude = JSON.parse(await Deno.readTextFile(join(world.home, ".claude.json")));
-    ok(claude.mcpServers["old events"], "the server that only its client can sign in to stays there");
+    ok(claude.mcpServers["old events"], "the server that did not answer stays there");
     const { servers } = await readConfig(io.home.config);
     ok(servers!.github && !servers!["old-events"], isKilled ? "what the first one left is taken out" : "");
   }
@@ -418,6 +433,11 @@ Deno.test("init reads a project's files, and moves them only with --project into
   assertEquals(parseConfig(text, "x").servers, { team: { command: "team", env: { KEY: "${TEAM_KEY}" } } });
   const left = JSON.parse(await Deno.readTextFile(join(world.cwd, ".mcp.json"))).mcpServers;
   assertEquals(Object.keys(left), ["agentcards", "leaky"]);
+  assertEquals(left.agentcards, {
+    type: "stdio",
+    command: "agentcards",
+    args: ["serve", "--client", "claude-code"],
+  }, "works on every machine");
   assertEquals(io.probed, []);
   match(io.said.join(""), /agentcards trust/);
   assertEquals(await Deno.stat(io.home.secrets).catch(() => "none"), "none");
@@ -432,8 +452,8 @@ Deno.test("init --json prints one object that a program can read", async () => {
   assertEquals(io.said.length, 1);
   const result = JSON.parse(io.said[0]!);
   assertEquals(result.applied, true);
-  assertEquals(result.tokens, { before: 16_000, after: 280 });
-  assertEquals(result.servers.length, 20);
+  assertEquals(result.tokens, { before: 18_000, after: 280 });
+  assertEquals(result.servers.length, 22);
   assertEquals(result.changed.length, Object.keys(CLIENT_FILES).length);
   ok(result.secrets.includes("GITHUB_PERSONAL_ACCESS_TOKEN"));
   const wrong = ioFor(world);
@@ -541,6 +561,64 @@ Deno.test("init does nothing when our own configuration is broken", async () => 
   assertEquals(await snapshot(world.home), before);
 });
 
+Deno.test("what an entry that stays denies or asks about holds for ours of the same program, what it allows does not", async () => {
+  await using world = await makeHome();
+  await Promise.all(Object.keys(CLIENT_FILES).map((file) => Deno.remove(join(world.home, file))));
+  const put = (file: string, entry: unknown) =>
+    writeFiles(world.home, { [file]: JSON.stringify({ mcpServers: entry }) });
+  const program = ["npx", "-y", "some-server"];
+  const [command, ...args] = program;
+  // Only the client can fill its command in, so that it stays.
+  await put(".cursor/mcp.json", { a: { command, args, envFile: ".env", disabledTools: ["rm"] } });
+  await put(".gemini/settings.json", { b: { command, args, includeTools: ["ls"], excludeTools: ["mv"] } });
+  await put(".codeium/windsurf/mcp_config.json", {
+    c: { serverUrl: "https://x.example/mcp", disabledTools: ["send"] },
+  });
+  await put(".claude.json", { c: { type: "http", url: "https://x.example/mcp", headersHelper: "/bin/h" } });
+  await writeFiles(world.home, {
+    ".claude/settings.json": JSON.stringify({ permissions: { allow: ["mcp__c__list"], ask: ["mcp__c__send_all"] } }),
+  });
+  const io = ioFor(world);
+  assertEquals(await init(OPTIONS, io), 0, io.said.join(""));
+  const { servers, policy } = await readConfig(io.home.config);
+  assertEquals(Object.keys(servers!).sort(), ["b", "c"]);
+  assertEquals(policy, { deny: ["c:send", "b:mv", "b:rm"], approve: ["c:send_all"] });
+  match(io.said.join(""), /mcp\.json: deny rule a:rm is carried over as policy\.deny b:rm/);
+});
+
+Deno.test("init leaves a server to the clients it comes from, until --share", async () => {
+  await using world = await makeHome();
+  const path = (file: string) => join(world.home, file);
+  const one = { command: "node", args: ["one.js"] };
+  await Promise.all(Object.keys(CLIENT_FILES).map((file) => Deno.remove(path(file))));
+  const put = (file: string, mcpServers: unknown) => writeFiles(world.home, { [file]: JSON.stringify({ mcpServers }) });
+  await put(".cursor/mcp.json", { one, two: { command: "two" } });
+  const io = ioFor(world);
+  assertEquals(await init(OPTIONS, io), 0, io.said.join(""));
+  match(io.said.join(""), /for Cursor only: one, two/);
+  const clientsOf = async () => (await readConfig(io.home.config)).servers!.one!.clients;
+  assertEquals(await clientsOf(), ["cursor"]);
+  const cursor = JSON.parse(await Deno.readTextFile(path(".cursor/mcp.json"))).mcpServers;
+  assertEquals(cursor.agentcards.args, ["serve", "--client", "cursor"]);
+
+  await put(".gemini/settings.json", { one });
+  const wider = ioFor(world);
+  assertEquals(await init(OPTIONS, wider), 0);
+  match(wider.said.join(""), /already here as one[^]*for Cursor, Gemini CLI only: one/);
+  assertEquals(await clientsOf(), ["cursor", "gemini"]);
+
+  await put(".codeium/windsurf/mcp_config.json", { one });
+  const shared = ioFor(world);
+  assertEquals(await init({ ...OPTIONS, share: true }, shared), 0);
+  match(shared.said.join(""), /for every client: one/);
+  assertEquals(await clientsOf(), undefined);
+
+  // It is for all now: one more client does not take it away from the others.
+  await put(".claude.json", { one });
+  assertEquals(await init(OPTIONS, ioFor(world)), 0);
+  assertEquals(await clientsOf(), undefined);
+});
+
 Deno.test("init tells the clients about a home of the user's choice", async () => {
   await using world = await makeHome();
   const env = { HOME: world.home, PATH: "/usr/bin:/bin", AGENTCARDS_HOME: join(world.home, "my cards") };
@@ -550,3 +628,45 @@ Deno.test("init tells the clients about a home of the user's choice", async () =
   assertEquals(mcpServers.agentcards.env, { AGENTCARDS_HOME: env.AGENTCARDS_HOME });
   ok(io.said.join("").includes(`AGENTCARDS_HOME='${env.AGENTCARDS_HOME}' /opt/agentcards init --undo`));
 });
+Deno.test("init that is killed at any moment can be run again or undone, and nothing is lost", async () => {
+  await using first = await makeHome();
+  const program = [`--config=${ROOT}deno.json`, "-A", "--no-check", `${ROOT}tests/fixtures/init_until.ts`];
+  const run = async ({ home, cwd }: World, ms: number) => {
+    const args = ["run", ...program, home, cwd, String(ms)];
+    const { code, signal, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    ok(code === 0 || ms > 0 && signal === "SIGKILL", `${code} ${signal} ${decode(stdout)} ${decode(stderr)}`);
+    return Number(decode(stdout));
+  };
+  const longest = await run(first, 0);
+  const { home: { config, secrets } } = ioFor(first);
+  const whole = await readConfig(config);
+  const names = Object.keys(parseSecrets(await Deno.readTextFile(secrets))).sort();
+  // Each moment takes about a second: a few of them, or as many as the variable says.
+  const count = Number(Deno.env.get("INIT_MOMENTS") ?? 2);
+  const moments = Array.from({ length: count }, () => 1 + Math.random() * longest);
+  for (const [turn, at] of moments.entries()) {
+    await using world = await makeHome();
+    const before = await textsOf(world);
+    await run(world, at);
+    const io = ioFor(world);
+    if (turn % 2 === 0) {
+      const probe: InitIo["probe"] = (servers) =>
+        Promise.resolve(
+          servers.map((server) => ({ server, ok: server !== "surf", tools: 3, tokens: 1000, ms: 12 })),
+        );
+      assertEquals(await init(OPTIONS, { ...io, probe }), 0, `killed after ${at} ms: ${io.said.join("")}`);
+      const { servers, policy } = await readConfig(io.home.config);
+      assertEquals(servers, relocated(whole.servers, first, world), `killed after ${at} ms`);
+      assertEquals(policy, whole.policy);
+      assertEquals(Object.keys(parseSecrets(await Deno.readTextFile(io.home.secrets))).sort(), names);
+    }
+    assertEquals(await init({ ...OPTIONS, undo: true }, ioFor(world)), 0);
+    assertEquals(await textsOf(world), before, `killed after ${at} ms`);
+  }
+});
+
+/** Servers of one home as they are in another. */
+function relocated<T>(value: T, from: World, to: World): T {
+  return JSON.parse(JSON.stringify(value).replaceAll(from.cwd, to.cwd).replaceAll(from.home, to.home));
+}

@@ -4,7 +4,7 @@ import { connectClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
 
 Deno.test("the graph shows what leads to what and why; what fails is worth less", async () => {
-  await using home = await createTestHome({ servers: { shop: testServer("shop", "--delay=1") } });
+  await using home = await createTestHome({ servers: { shop: testServer("shop", "--delay=1") } }, { hasModel: true });
   {
     await using client = await connectClient(home);
     for (const customer of ["ann", "ben"]) {
@@ -52,7 +52,7 @@ Deno.test("the graph shows what leads to what and why; what fails is worth less"
 });
 
 Deno.test("a workflow that succeeded is saved by name, found by search and called like a tool", async () => {
-  await using home = await createTestHome({ servers: { shop: testServer("shop", "--delay=1") } });
+  await using home = await createTestHome({ servers: { shop: testServer("shop", "--delay=1") } }, { hasModel: true });
   await using client = await connectClient(home);
   const first = JSON.parse(textOf(
     await client.call("run_workflow", {
@@ -73,7 +73,7 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
     "Tells the first purchase of somebody who buys here",
   ]);
   assert.equal(saved.code, 0, saved.stderr);
-  assert.match(saved.stdout, /workflow:first-order\. It takes customer\./);
+  assert.match(saved.stdout, /workflow:first-order in .*first-order\.yaml\nIt takes customer\./);
   await until(
     "search knows it",
     async () =>
@@ -87,9 +87,9 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
   assert.equal(again.results.order.order_id, "W-ben-1");
   for (
     const [given, wrong] of [
-      [{}, /customer is missing/],
-      [{ customer: 5 }, /customer must be a string/],
-      [{ customer: "x", more: 1 }, /takes no more/],
+      [{}, /customer/],
+      [{ customer: ["x"] }, /customer must be string/],
+      [{ customer: "x", more: 1 }, /more/],
     ] as const
   ) {
     const result = await client.use("workflow:first-order", given);
@@ -100,10 +100,9 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
   assert.equal(literal.results.order.order_id, "W-$OUTPUT[order]-1", "what is said refers to nothing");
   assert.match(textOf(await client.use("workflow:first-ordre")), /There is no saved workflow.*\n?.*first-order/s);
   const nested = await client.call("run_workflow", {
-    tasks: [{ id: "a", tool: "workflow:first-order", arguments: {} }],
+    tasks: [{ id: "a", tool: "workflow:first-order", arguments: { customer: "dan" } }],
   });
-  assert.match(textOf(nested), /called by itself/);
-  // One that needs an approval cannot wait as a task either, and says what it needs.
+  assert.equal(JSON.parse(textOf(nested)).results.a.results.order.order_id, "W-dan-1");
   const configure = (policy: Record<string, unknown>) =>
     Deno.writeTextFile(
       `${home.dir}/config.yaml`,
@@ -111,7 +110,8 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
     );
   await configure({ approve: ["workflow:*"] });
   await using mute = await connectClient(home);
-  assert.match(textOf(await mute.use("workflow:first-order", { customer: "ben" })), /needs a human's approval/);
+  const waiting = JSON.parse(textOf(await mute.use("workflow:first-order", { customer: "ben" })));
+  assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "approval"]);
   await configure({});
 
   await home.run(["engine", "stop"]);

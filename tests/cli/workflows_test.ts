@@ -4,6 +4,7 @@ import { widthOf } from "../../src/cli/screen/screen.ts";
 import { createTaskTree, treeLines } from "../../src/cli/runs/task_tree.ts";
 import { timeline } from "../../src/cli/runs/timeline.ts";
 import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 import { atTerminal, WIDTH } from "../fixtures/terminal.ts";
 
 const CONFIG = {
@@ -39,7 +40,7 @@ tasks:
 `;
 
 Deno.test("a workflow runs from a file, and is listed and shown on a common time axis", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({
     "flow.yaml": PARALLEL,
     "bare.json": JSON.stringify([{ id: "a", tool: "kit:add", arguments: { a: 1, b: 2 } }]),
@@ -80,7 +81,7 @@ Deno.test("a workflow runs from a file, and is listed and shown on a common time
 });
 
 Deno.test("a run that fails tells which task and why, with every try, and exits with 1", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({
     "flow.yaml": `
 - { id: bad, tool: kit:fail }
@@ -103,7 +104,7 @@ Deno.test("a run that fails tells which task and why, with every try, and exits 
 });
 
 Deno.test("a run of code with a syntax error failed, exits with 1 and is listed so", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   const broken = { id: "a", type: "code_execution", code: "const b = ;" };
   const flows = { failed: [broken], partial: [broken, { id: "good", type: "code_execution", code: "return 1" }] };
   for (const [status, tasks] of Object.entries(flows)) {
@@ -124,22 +125,25 @@ Deno.test("a file that cannot be run is refused with its name and line, and noth
   const files: Record<string, [string, RegExp]> = {
     "braces.yaml": [
       "tasks:\n  - { id: a, tool: kit:echo, arguments: {text: $OUTPUT[b].x} }\n",
-      /braces\.yaml: line 2: .*\nPut references in quotes/,
+      /braces\.yaml: line 2, column \d+: .*\nPut references in quotes/,
     ],
-    "dash.yaml": ["tasks:\n  - id: a\n   tool: x\n", /dash\.yaml: line 3: /],
+    "dash.yaml": ["tasks:\n  - id: a\n   tool: x\n", /dash\.yaml: line 3, column \d+: /],
     "keys.yaml": [
       "task:\n  - id: a\nname: 3\noptions: 4\n",
-      /line 1: "task" is not a known key; did you mean "tasks"\?; line 3: name must .*; line 4: options must .*; it has no/,
+      /line 1, column 1: "task" is not a known key; did you mean "tasks"\?; line 3, .*: name must .*; line 4, .*: options must .*; it has no/,
     ],
-    "items.yaml": ["- { id: a, tool: kit:echo }\n- just text\n", /line 2: task number 2 must be a mapping/],
-    "text.yaml": ["hello", /line 1: it must be a list of tasks/],
+    "items.yaml": ["- { id: a, tool: kit:echo }\n- just text\n", /line 2, column 3: task number 2 must be a mapping/],
+    "text.yaml": ["hello", /line 1, column 1: it must be a list of tasks/],
     "nothing.yaml": ["", /it is empty/],
-    "none.yaml": ["tasks: []\n", /line 1: tasks is empty/],
+    "none.yaml": ["tasks: []\n", /line 1, column 1: tasks is empty/],
     "tool.yaml": [
       "- { id: a, tool: kit:ecoh }\n",
       /^tool\.yaml: .*task a: There is no tool "kit:ecoh"\. Nearest: kit:echo/,
     ],
-    "option.yaml": ["tasks: [{ id: a, tool: kit:fail }]\noptions: { pauze: layer }\n", /^option\.yaml: options\.pauze/],
+    "option.yaml": [
+      "tasks: [{ id: a, tool: kit:fail }]\noptions: { pauze: layer }\n",
+      /option\.yaml: line 2, column 1: .*pauze/,
+    ],
   };
   await using home = await createTestHome(CONFIG);
   await using folder = await createFolder(
@@ -155,7 +159,7 @@ Deno.test("a file that cannot be run is refused with its name and line, and noth
 });
 
 Deno.test("a run that pauses says how to go on, and goes on in its own folder from anywhere", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({
     "flow.yaml": `
 - { id: a, tool: kit:echo, arguments: { text: hi } }
@@ -201,7 +205,7 @@ const writing = (file: string) => `
 `;
 
 Deno.test("a call that needs approval is shown whole and decided by a human at a terminal, nobody else", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({});
   const cwd = folder.dir;
   await Deno.writeTextFile(`${cwd}/flow.yaml`, writing(`${cwd}/written`));
@@ -261,7 +265,7 @@ Deno.test("a call that needs approval is shown whole and decided by a human at a
 });
 
 Deno.test("a yes is for the very call that was shown, not for one that took its place", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({});
   const cwd = folder.dir;
   await Deno.writeTextFile(
@@ -288,7 +292,7 @@ Deno.test("a yes is for the very call that was shown, not for one that took its 
 });
 
 Deno.test("at a terminal the tasks are drawn in place within its width, and a call is asked about right there", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using folder = await createFolder({});
   const cwd = folder.dir;
   await Deno.writeTextFile(
@@ -320,7 +324,7 @@ Deno.test("who stops the command, or loses the engine, is told how to go on; a c
   await using home = await createTestHome(CONFIG);
   await using folder = await createFolder({
     "flow.yaml": `
-- { id: act, tool: kit:wait, arguments: { ms: 3000 }, side_effects: true }
+- { id: act, tool: kit:wait, arguments: { ms: 20000 }, side_effects: true }
 - { id: after, tool: kit:echo, arguments: { text: "$OUTPUT[act]" } }
 `,
     "slow.yaml": "- { id: look, tool: kit:wait, arguments: { ms: 60000 } }\n",

@@ -34,7 +34,7 @@ export interface Outcome {
   readonly backups: readonly Backup[];
   /** The clients' files that are different now. */
   readonly changed: readonly string[];
-  /** Servers that turned out to want a sign-in and stay where they were. */
+  /** Servers that did not start and stay where they were. */
   readonly kept: readonly string[];
   /** Our files as they were written. */
   readonly targets: Plan["targets"];
@@ -91,7 +91,7 @@ export async function applyPlan(plan: Plan, io: InitIo): Promise<Outcome> {
       hint: `Nothing was changed. ${toAgentCardsError(error).hint ?? "`agentcards status` may say more."}`,
     });
   });
-  const { kept, targets } = await step("sign-ins", () => leaveSignIns(plan, probes, io));
+  const { kept, targets } = await step("servers that stay", () => leaveFailing(plan, probes, io));
   if (isLeaving) return await new Promise<never>(() => {});
   whenLeft?.();
   // From here on all is done or failed file by file: whoever interrupts waits for the end.
@@ -137,25 +137,32 @@ async function writeTargets({ targets }: Plan): Promise<void> {
   }
 }
 
-/** A remote server that answers 401 wants an OAuth sign-in that only its client can do. */
-async function leaveSignIns({ moves, targets }: Plan, probes: readonly ProbeResult[], io: InitIo): Promise<Left> {
-  const wants = ({ ok, error }: ProbeResult) => !ok && /\b401\b|unauthori[sz]ed|\boauth\b/i.test(error ?? "");
-  const staying = moves.filter(({ name, server, target }) =>
-    target === "global" && server.url && !hasCredential(server) &&
-    probes.some((probe) => probe.server === name && wants(probe))
-  );
+/**
+ * What does not start here stays in its client, where it may work; unless the user wants it moved all the same. A server
+ * that wants a sign-in has answered.
+ */
+async function leaveFailing(plan: Plan, probes: readonly ProbeResult[], io: InitIo): Promise<Left> {
+  const { moves, targets, movesFailing } = plan;
+  const staying = movesFailing ? [] : moves.filter(({ name, target }) => {
+    const probe = probes.find((one) => one.server === name);
+    return target === "global" && probe !== undefined && !probe.ok && !probe.needs_sign_in;
+  });
   const kept = staying.map(({ name }) => name);
   if (kept.length === 0) return { kept, targets };
   const { additions, path, before }: Target = targets.global!;
+  const { isShared = false } = additions;
   const servers = Object.fromEntries(Object.entries(additions.servers).filter(([name]) => !kept.includes(name)));
   const start = removeServers(before, await leftBehind(staying, io), path);
   const left = { ...parseConfig(start, path).servers, ...servers };
   const stays = Object.fromEntries(staying.map(({ name, server }) => [name, server]));
   const deny = carriedOver(additions.deny, stays, left);
   const approve = carriedOver(additions.approve, stays, left);
-  const { after } = makeTarget({ servers, deny, approve }, path, start);
+  const { after } = makeTarget({ servers, isShared, deny, approve }, path, start);
   await writeConfig(path, after);
-  return { kept, targets: { ...targets, global: { path, before, additions: { servers, deny, approve }, after } } };
+  return {
+    kept,
+    targets: { ...targets, global: { path, before, additions: { servers, isShared, deny, approve }, after } },
+  };
 }
 
 /** Servers that stay in their client and are in our file only because an earlier `init` was cut off. */
@@ -167,10 +174,6 @@ async function leftBehind(staying: readonly Move[], io: InitIo): Promise<string[
   return staying.filter(({ isKnown, origins }) =>
     isKnown && origins.some(({ source, name }) => begun.includes(`${source.path} ${name}`))
   ).map(({ name }) => name);
-}
-
-function hasCredential({ headers, url }: { headers?: Record<string, string>; url?: string }): boolean {
-  return /\$\{/.test(url ?? "") || Object.keys(headers ?? {}).some((name) => /auth|key|token|cookie/i.test(name));
 }
 
 interface Rewriting {

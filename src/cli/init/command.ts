@@ -4,8 +4,9 @@ import { ownProgram } from "../../platform/mod.ts";
 import { instructionsFor, TOOLS } from "../../serve/mod.ts";
 import { system } from "../../platform/start.ts";
 import { confirm } from "../prompts/confirm.ts";
-import { learnTools, readServers } from "../index_command.ts";
+import { learnTools, readServers } from "../tools/index_command.ts";
 import { init } from "./init.ts";
+import { npxEntry } from "./npx_entry.ts";
 import type { InitOptions } from "./io.ts";
 import type { Terminal } from "../screen/terminal.ts";
 
@@ -14,6 +15,7 @@ export async function runInit(options: Partial<InitOptions>, terminal: Terminal)
   const env = system.env();
   // In full: a client that was not started from a shell has neither our PATH nor its `deno`.
   const [command, ...args] = ownProgram();
+  const inCache = await npxEntry(args.at(-1)!);
   return await init({ dryRun: false, project: false, yes: false, undo: false, json: false, ...options }, {
     home: locateHome(env),
     cwd: system.cwd(),
@@ -21,7 +23,8 @@ export async function runInit(options: Partial<InitOptions>, terminal: Terminal)
     ...terminal,
     confirm,
     // Deno would ask its makers for a newer version now and then; nothing leaves this machine.
-    entry: { command: command!, args: [...args, "serve"], env: { DENO_NO_UPDATE_CHECK: "1" } },
+    entry: inCache?.entry ?? { command: command!, args: [...args, "serve"], env: { DENO_NO_UPDATE_CHECK: "1" } },
+    entryNote: inCache?.note,
     ownTokens: ownTokens(),
     probe: (servers) => readServers(servers, terminal.isTerminal),
     learn: () => learnTools(terminal.isTerminal),

@@ -100,9 +100,9 @@ function where({ source, name }: Pick<Origin, "source" | "name">): Record<string
 }
 
 function describeMove({ name, server, target, origins, isKnown, needs, notes }: Move): Record<string, unknown> {
-  const { disabled = false, env = {}, headers = {} } = server;
+  const { disabled = false, env = {}, headers = {}, clients = null } = server;
   const shown = { runs: commandLine(server), disabled, env: Object.keys(env), headers: Object.keys(headers) };
-  return { name, ...shown, target, known: isKnown, from: origins.map(where), needs, notes };
+  return { name, ...shown, clients, target, known: isKnown, from: origins.map(where), needs, notes };
 }
 
 function probeOf(name: string, outcome: Outcome | undefined): Record<string, unknown> {

@@ -11,6 +11,10 @@ export interface InitOptions {
   readonly client?: string;
   /** Take the project's committed files too. */
   readonly project: boolean;
+  /** Let every client use what is moved. */
+  readonly share?: boolean;
+  /** Move servers that do not start, too. */
+  readonly failing?: boolean;
   readonly yes: boolean;
   readonly undo: boolean;
   readonly json: boolean;
@@ -31,6 +35,8 @@ export interface InitIo {
   confirm(question: string): Promise<boolean>;
   /** The command that starts our `serve`; its last argument is `serve`. */
   readonly entry: OwnCommand;
+  /** What the user should know about that command. */
+  readonly entryNote?: string | undefined;
   /** What our own tools cost an agent. */
   readonly ownTokens: number;
   /** Starts each of these servers of our configuration once and reads its tools. */

@@ -48,6 +48,8 @@ export interface Plan extends Moves {
   readonly permissions: Permissions;
   readonly targets: Readonly<Partial<Record<Move["target"], Target>>>;
   readonly changes: readonly Change[];
+  /** Whether servers that do not start are moved, too. */
+  readonly movesFailing: boolean;
 }
 
 /** Looks at every client and decides what would happen. */
@@ -68,6 +70,7 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
   const moveOptions = {
     project: options.project,
     isNamed: options.config !== undefined,
+    isShared: options.share ?? false,
     env: io.env,
     secrets: await readSecrets(io.home.secrets),
     known: {
@@ -83,7 +86,11 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
   const { known } = moveOptions;
   const permissions = await permissionsOf({ moves: moves.moves, sources, known }, machine);
   const target = (kind: Move["target"]) =>
-    makeTarget(additionsOf(kind, moves, { permissions, known: known[kind] }), paths[kind], texts[kind]);
+    makeTarget(
+      { ...additionsOf(kind, moves, { permissions, known: known[kind] }), isShared: options.share ?? false },
+      paths[kind],
+      texts[kind],
+    );
   const targets = { global: target("global"), ...(options.project ? { project: target("project") } : {}) };
   const { changes } = await changesOf(moves, io);
   return {
@@ -95,6 +102,7 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
     permissions,
     targets,
     changes,
+    movesFailing: options.failing ?? false,
   };
 }
 
@@ -180,15 +188,20 @@ async function changesOf({ moves }: Moves, io: InitIo): Promise<{ changes: Chang
   }
   const changes: Change[] = [];
   const problems: Problem[] = [];
-  for (const [path, { source: { client, format, keys }, remove }] of edits) {
+  for (const [path, { source: { client, format, keys, scope }, remove }] of edits) {
     try {
       const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await fs.readFile(path));
       const own = {
         keys: client === "claude-code" ? ["mcpServers"] : keys,
         name: OWN_NAME,
-        entry: ownEntry(client, ownCommand(io)),
+        entry: ownEntry(client, scope === "project" ? PORTABLE : ownCommand(io)),
       };
-      const isThere = startsTheSame(entryAt(parseFile(text, format), own), own.entry);
+      const there = entryAt(parseFile(text, format), own);
+      const isThere = startsTheSame(there, own.entry);
+      // An entry that starts AgentCards in another way keeps the variables that a user gave it.
+      if (isObject(there) && isObject(there.env)) {
+        own.entry.env = { ...there.env, ...isObject(own.entry.env) && own.entry.env };
+      }
       const edit: FileEdit = { format: format === "toml" ? "toml" : "json", remove, add: isThere ? [] : [own] };
       rewrite(text, edit);
       changes.push({ client, path, edit });
@@ -198,6 +211,9 @@ async function changesOf({ moves }: Moves, io: InitIo): Promise<{ changes: Chang
   }
   return { changes, problems };
 }
+
+/** The command for files that are shared: no path of this machine, no home of this user. */
+const PORTABLE: OwnCommand = { command: "agentcards", args: ["serve"] };
 
 /** The command for the clients' files. They do not hand on a home that was chosen in this shell. */
 export function ownCommand({ entry, env, home }: InitIo): OwnCommand {

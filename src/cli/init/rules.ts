@@ -1,4 +1,5 @@
 import {
+  type CarriedRule,
   claudeSettings,
   type Machine,
   type Move,
@@ -39,13 +40,32 @@ export async function permissionsOf({ moves, sources, known }: Involved, machine
   const paths = claudeSettings(machine);
   const own = await readPermissions(paths, origins.map(({ name, ours }) => [name, ours] as const));
   const { rules } = await readPermissions(paths, twins);
+  const listed = listedRules({ moves, sources }, ours);
   // The rest of what Claude says about a server that stays keeps its meaning there.
-  return { ...own, rules: [...own.rules, ...rules.filter(({ pattern }) => pattern !== undefined)] };
+  return { ...own, rules: [...own.rules, ...rules.filter(({ pattern }) => pattern !== undefined), ...listed] };
 }
 
-/** The program of an entry that was not taken over, as Claude writes it. */
+/** The same for tools that an entry itself denies or asks about, in a client that it stays in. */
+function listedRules({ moves, sources }: Pick<Involved, "moves" | "sources">, ours: Servers): CarriedRule[] {
+  const origins = moves.flatMap((move) => move.origins);
+  return sources.flatMap((source) =>
+    source.servers.filter(({ name }) => !origins.some((origin) => origin.source === source && origin.name === name))
+      .flatMap(({ name, entry, server, deny, approve }) => {
+        const rule = (list: "deny" | "ask", twin: string) => (tool: string): CarriedRule => {
+          return { path: source.path, list, rule: `${name}:${tool}`, server: twin, pattern: `${twin}:${tool}` };
+        };
+        return sameProgram(server ? programOf(server) : programIn(entry), ours).flatMap((twin) => [
+          ...deny.map(rule("deny", twin)),
+          ...approve.map(rule("ask", twin)),
+        ]);
+      })
+  );
+}
+
+/** The program of an entry that was not taken over, as its client writes it. */
 function programIn(entry: unknown): string | undefined {
-  const { url, command, args, cwd } = isObject(entry) ? entry : {};
+  const { command, args, cwd, ...rest } = isObject(entry) ? entry : {};
+  const url = rest.httpUrl ?? rest.serverUrl ?? rest.url;
   if (typeof url === "string") return programOf({ url });
   if (typeof command !== "string") return undefined;
   const words = Array.isArray(args) ? args.filter((arg) => typeof arg === "string") : [];

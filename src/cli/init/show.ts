@@ -1,6 +1,7 @@
 import {
   type Additions,
   CLIENT_NAMES,
+  type ClientId,
   type Move,
   type Origin,
   originText,
@@ -40,7 +41,9 @@ export function showPlan(plan: Plan, io: InitIo): string {
   ) => [oneLine(item.name, 40), originText(item), "", `stays: ${oneLine(item.reason, 120)}`]);
   const rows = [...moved, ...stay];
   return [
-    rows.length > 0 ? table([["Server", "Found in", "Runs", "What happens"], ...rows], bold) : "",
+    rows.length > 0
+      ? table([["Server", "Found in", "Runs", "What happens"], ...rows], { paint: bold, isWrapped: true })
+      : "",
     ...problemLines(plan, io),
     ...changeLines(plan, io),
     ...noteLines(plan, io),
@@ -79,7 +82,7 @@ function changeLines(plan: Plan, io: InitIo): string[] {
         names.length > 0 ? `: ${names.join(", ")}` : ""
       }`,
     );
-    lines.push(...policyLines({ deny, approve }));
+    lines.push(...clientLines(servers), ...policyLines({ deny, approve }));
   }
   for (const { client, path, edit } of plan.changes) {
     const gone = edit.remove.map(({ name }) => oneLine(name, 40)).join(", ");
@@ -88,6 +91,16 @@ function changeLines(plan: Plan, io: InitIo): string[] {
   if (lines.length === 0) return [];
   return [`${bold("What changes")}\n${lines.map((line) => `  ${line}\n`).join("")}`];
 }
+
+/** Which clients see which of the servers. */
+function clientLines(servers: Additions["servers"]): string[] {
+  const groups = Map.groupBy(Object.entries(servers), ([, { clients }]) => clients?.map(nameOf).join(", "));
+  return [...groups].map(([clients, entries]) =>
+    `  for ${clients === undefined ? "every client" : `${clients} only`}: ${entries.map(([name]) => name).join(", ")}`
+  );
+}
+
+const nameOf = (client: string) => Object.hasOwn(CLIENT_NAMES, client) ? CLIENT_NAMES[client as ClientId] : client;
 
 function policyLines({ deny, approve }: Pick<Additions, "deny" | "approve">): string[] {
   return [
@@ -116,6 +129,7 @@ function noteLines(plan: Plan, io: InitIo): string[] {
   if (plan.targets.project && plan.targets.project.after !== plan.targets.project.before) {
     lines.push(`${plan.targets.project.path} is not used until you run \`agentcards trust\` there`);
   }
+  if (io.entryNote) lines.push(io.entryNote);
   const elsewhere = plan.sources.reduce((sum, source) => sum + source.elsewhere, 0);
   if (elsewhere > 0) {
     lines.push(
@@ -156,18 +170,21 @@ export function showOutcome(plan: Plan, outcome: Outcome, io: InitIo): string {
   const rows = plan.moves.map(({ name, server, target }) => {
     const probe = outcome.probes.find((result) => result.server === name);
     if (target === "project") return [name, "–", "–", warn("waits for `agentcards trust`")];
-    if (outcome.kept.includes(name)) return [name, "–", "–", warn("stays in the client: it wants a sign-in")];
+    const why = `does not start: ${oneLine(probe?.error ?? "no reason given", 160)}`;
+    if (outcome.kept.includes(name)) return [name, "–", "–", warn(`stays in the client: it ${why}`)];
     if (!probe) return [name, "–", "–", server.disabled ? "switched off" : "not started"];
-    const state = probe.ok ? good("ready") : bad(`does not start: ${oneLine(probe.error ?? "no reason given", 160)}`);
+    if (probe.needs_sign_in) return [name, "–", "–", warn(`needs a sign-in: agentcards login ${name}`)];
+    const state = probe.ok ? good("ready") : bad(why);
     return [name, String(probe.tools), duration(probe.ms), state];
   });
   const before = outcome.probes.reduce((sum, { tokens }) => sum + tokens, 0);
   const number = (value: number) => value.toLocaleString("en-US");
   const lines = [
-    table([["Server", "Tools", "Start", "State"], ...rows], bold),
+    table([["Server", "Tools", "Start", "State"], ...rows], { paint: bold, isWrapped: true }),
     `\nTokens an agent reads before it starts: ${number(before)} until now, ${number(io.ownTokens)} with AgentCards.\n`,
   ];
   if (outcome.kept.length > 0) {
+    lines.push("What does not start stays where it was. Mend it and run init again, or move it as it is: --failing\n");
     const policy = Object.values(outcome.targets).flatMap(({ additions }) => policyLines(additions));
     if (policy.length > 0) lines.push(`Without what stays in its client:\n${policy.join("\n")}\n`);
   }
@@ -177,6 +194,7 @@ export function showOutcome(plan: Plan, outcome: Outcome, io: InitIo): string {
   for (const { path, reason } of outcome.failures) {
     lines.push(bad(`${path} was not changed: ${oneLine(reason, 300)}`) + "\n");
   }
+  if (io.entryNote) lines.push(warn(io.entryNote) + "\n");
   if (outcome.changed.length > 0) lines.push("Restart the clients that are open.\n");
   const isInClaude = plan.sources.some(({ client, hasOwn }) => client === "claude-code" && hasOwn) ||
     plan.changes.some(({ client, path }) => client === "claude-code" && outcome.changed.includes(path));

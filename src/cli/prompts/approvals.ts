@@ -51,7 +51,11 @@ function rowsOf(waiting: readonly ApprovalReport[], isTerminal: boolean): string
 }
 
 /** `agentcards approve ID` and `agentcards reject ID`: there is no way to say yes beforehand, on purpose. */
-export async function decideCall(action: "approve" | "reject", given: string, terminal: Terminal): Promise<number> {
+export async function decideCall(
+  action: "approve" | "reject",
+  given: string,
+  { note, terminal }: { readonly note?: string | undefined; readonly terminal: Terminal },
+): Promise<number> {
   if (!canAskHere()) {
     terminal.err(
       `To ${action} a call takes a human at a terminal: run \`agentcards ${action} ${oneLine(given, 60)}\` in one.\n` +
@@ -67,9 +71,10 @@ export async function decideCall(action: "approve" | "reject", given: string, te
     return 1;
   }
   const question = action === "approve" ? "Allow exactly this call?" : "Refuse this call?";
+  const about = note === undefined ? {} : { note };
   if (await askAboutCall(approval, { terminal, question })) {
-    if (approval.task !== undefined) return await carryRun(decisionAbout(approval, action), { terminal });
-    await ask({ method: "decide_call", params: { id: approval.id, hash: approval.hash, action } });
+    if (approval.task !== undefined) return await carryRun(decisionAbout(approval, action, note), { terminal });
+    await ask({ method: "decide_call", params: { id: approval.id, hash: approval.hash, action, ...about } });
     terminal.out(action === "approve" ? "Allowed: the call goes on.\n" : "Refused.\n");
     return 0;
   }

@@ -16,8 +16,12 @@ const NO_COLUMN = /[\p{M}\u200b-\u200f\ufe0e\ufe0f]/u;
 const TWO_COLUMNS =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** How many columns a text takes. */
-export function widthOf(text: string): number {
+// deno-lint-ignore no-control-regex -- colours are made of them
+const COLOURS = /\x1b\[[\d;]*m/g;
+
+/** How many columns a text takes; colours take none. */
+export function widthOf(coloured: string): number {
+  const text = coloured.includes("\x1b") ? coloured.replace(COLOURS, "") : coloured;
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   return [...text].reduce((sum, character) => sum + columnsOf(character), 0);
 }

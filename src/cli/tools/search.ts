@@ -1,8 +1,8 @@
-import { oneLine } from "../model/mod.ts";
-import { ask } from "./ask.ts";
-import { table } from "./screen/table.ts";
-import { painter, type Terminal } from "./screen/terminal.ts";
-import { jsonLine } from "./json_out.ts";
+import { oneLine } from "../../model/mod.ts";
+import { ask } from "../ask.ts";
+import { table } from "../screen/table.ts";
+import { painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface SearchCommand {
   readonly limit: number;

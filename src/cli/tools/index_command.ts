@@ -1,10 +1,10 @@
-import type { EmbedReport, IndexReport } from "../control/mod.ts";
-import { messageOf, oneLine } from "../model/mod.ts";
-import { ask } from "./ask.ts";
-import { startProgress } from "./screen/progress.ts";
-import { table } from "./screen/table.ts";
-import { bytes, duration, painter, type Terminal } from "./screen/terminal.ts";
-import { jsonLine } from "./json_out.ts";
+import type { EmbedReport, IndexReport } from "../../control/mod.ts";
+import { messageOf, oneLine } from "../../model/mod.ts";
+import { ask } from "../ask.ts";
+import { startProgress } from "../screen/progress.ts";
+import { table } from "../screen/table.ts";
+import { bytes, duration, painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface IndexCommand {
   readonly json?: boolean;
@@ -28,6 +28,13 @@ export async function index(servers: readonly string[], options: IndexCommand, t
   ]);
   if (rows.length) {
     terminal.out(table([["server", "tools", "time", "problem"], ...rows], (text) => paint("bold", text)));
+  }
+  for (const { server, flagged = [] } of reports) {
+    for (const { tool, why } of flagged) {
+      terminal.out(
+        `${paint("yellow", "!")} ${server}:${oneLine(tool, 60)}, ${oneLine(why, 160)}. Read it before you use it.\n`,
+      );
+    }
   }
   if ("problem" in learnt) terminal.out(`${paint("red", "✗")} Search goes by words only: ${learnt.problem}\n`);
   else {terminal.out(

@@ -1,9 +1,9 @@
-import type { GraphReport } from "../control/mod.ts";
-import { oneLine } from "../model/mod.ts";
-import { ask } from "./ask.ts";
-import { table } from "./screen/table.ts";
-import { painter, type Terminal } from "./screen/terminal.ts";
-import { jsonLine } from "./json_out.ts";
+import type { GraphReport } from "../../control/mod.ts";
+import { oneLine } from "../../model/mod.ts";
+import { ask } from "../ask.ts";
+import { table } from "../screen/table.ts";
+import { painter, type Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 export interface GraphCommand {
   readonly dot?: boolean;

@@ -1,10 +1,10 @@
-import type { RunStatus } from "../dag/mod.ts";
-import { AgentCardsError, isObject, messageOf, sanitise } from "../model/mod.ts";
-import { ask } from "./ask.ts";
-import { questionTaker } from "./prompts/question.ts";
-import { exitCodeOf } from "./runs/answer.ts";
-import type { Terminal } from "./screen/terminal.ts";
-import { jsonLine } from "./json_out.ts";
+import type { RunStatus } from "../../dag/mod.ts";
+import { AgentCardsError, isObject, messageOf, sanitise } from "../../model/mod.ts";
+import { ask } from "../ask.ts";
+import { questionTaker } from "../prompts/question.ts";
+import { exitCodeOf } from "../runs/answer.ts";
+import type { Terminal } from "../screen/terminal.ts";
+import { jsonLine } from "../json_out.ts";
 
 /** `agentcards call TOOL [JSON]` */
 export async function call(tool: string, given: string | undefined, context: CallContext): Promise<number> {
