@@ -4,7 +4,7 @@ import { messageOf } from "../src/model/errors.ts";
 import { cut, oneLine, tokens } from "../src/model/text.ts";
 import { connectClient, type Message, type RawClient, textOf, type ToolResult } from "./fixtures/client.ts";
 import { endHome } from "./eval/startup.ts";
-import { createTestHome, npmServer, type TestHome } from "./fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, npmServer, type TestHome } from "./fixtures/gateway.ts";
 
 interface Definition {
   readonly name: string;
@@ -31,7 +31,7 @@ Deno.exit(await main());
 async function main(): Promise<number> {
   try {
     {
-      await using home = await createTestHome();
+      await using home = await createTestHome({}, AS_INSTALLED);
       onInterrupt(home);
       await demo(home);
     }

@@ -35,7 +35,11 @@ const HEAVY: Readonly<Record<string, string>> = {
   "graphology": "graphrag",
   "graphology-communities-louvain": "graphrag",
   "graphology-shortest-path": "graphrag",
+  "postgres": "db",
 };
+/** A statement, or the beginning of one. */
+const SQL =
+  /\b(?:select\s[^]+?\sfrom|insert\s+into|update\s+\w+(?:\s+\w+)?\s+set|delete\s+from|(?:create|alter|drop)\s+(?:table|index|extension)|lock\s+table)\s/i;
 /** The rooms that know the runtime. */
 const RUNTIME_ROOMS = ["platform", "sandbox"];
 
@@ -157,6 +161,13 @@ Deno.test("the runtime's own API is used in its rooms only", () => {
   assert.deepEqual(bad.map(({ path }) => path), []);
 });
 
+Deno.test("SQL stands in stores and in the database's room only", () => {
+  const bad = all.filter(({ path, text }) =>
+    roomOf(path) !== "db" && !path.endsWith("_store.ts") && textsOf(path, text).some((part) => SQL.test(part))
+  );
+  assert.deepEqual(bad.map(({ path }) => path), []);
+});
+
 Deno.test(`no file is longer than ${MAX_LINES} lines, no folder has more than ${MAX_FILES} files`, () => {
   const long = all.filter(({ text }) => text.trimEnd().split("\n").length > MAX_LINES);
   assert.deepEqual(long.map(({ path }) => path), []);
@@ -194,6 +205,20 @@ Deno.test("serve stands on neither the SDK nor the database nor any other packag
   const packages = [...reach("cli/serve.ts")].flatMap((path) => house.get(path)?.packages ?? []);
   assert.deepEqual([...new Set(packages)].filter((name) => !name.startsWith("node:")), []);
 });
+
+/** The string literals of a file, and its templates with what is between their expressions. */
+function textsOf(path: string, text: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node) => {
+    if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) found.push(node.text);
+    else if (ts.isTemplateExpression(node)) {
+      found.push([node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("x"));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+  return found;
+}
 
 /** Without imports and exports of types alone. */
 function withoutTypes(text: string): string {

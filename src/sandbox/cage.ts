@@ -14,7 +14,7 @@ export interface CageRequest {
   readonly servers: Readonly<Record<string, string>>;
 }
 
-/** What the code can reach, as functions: each call goes through everything a call of an agent goes through. */
+/** The functions that the code can call: each call goes through the same stages as an agent's. */
 export interface CageTools {
   call(tool: string, args: unknown, how: CageCall): Promise<unknown>;
   result(handle: string, path: unknown): Promise<unknown>;
@@ -65,7 +65,7 @@ const RAISED_BY = {
 };
 const PART = 256 * 1024;
 const KEPT_STDERR = 4_096;
-/** What an entry costs besides its text. */
+/** The size of an entry besides its text. */
 const LOG_COST = 64;
 
 /** Starts a process that waits for code. */

@@ -30,7 +30,7 @@ export interface CageProcessOptions {
   readonly setpriv?: string | undefined;
   /** Needed for level 3. */
   readonly groups?: Cgroups;
-  /** Where its own folder is made. */
+  /** The folder in which its own folder is made. */
   readonly folder?: string;
   readonly startMs?: number;
   /** Tells who kills what is left when we die. */

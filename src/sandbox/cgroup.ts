@@ -12,13 +12,13 @@ export interface Cgroup {
 
 const ROOT = "/sys/fs/cgroup";
 const PREFIX = "agentcards-cage-";
-/** What a program needs before it holds any data: its own code counts, too. */
+/** The memory of a program without data: its own code counts, too. */
 const OWN_MB = 128;
 const REMOVE_TRIES = 50;
 const REMOVE_EVERY_MS = 20;
 const OLD_MS = 60_000;
 
-/** Where groups can be made: below our own, in the unified hierarchy or in the older one for memory. */
+/** The folder in which groups can be made: below our own, in the unified hierarchy or in the older one for memory. */
 export async function findCgroups(works: (group: Cgroup) => Promise<boolean>): Promise<Cgroups | undefined> {
   if (Deno.build.os !== "linux") return undefined;
   const lines = (await Deno.readTextFile("/proc/self/cgroup").catch(() => "")).split("\n");
@@ -85,7 +85,7 @@ async function removeWhenEmpty(directory: string): Promise<void> {
   }
 }
 
-/** What an engine left behind that was killed. One that is in use cannot be removed; a new one is about to be used. */
+/** Groups that a killed engine left behind. A group in use cannot be removed; a new one is about to be used. */
 async function sweep(base: string): Promise<void> {
   for await (const { name } of Deno.readDir(base)) {
     if (!name.startsWith(PREFIX)) continue;

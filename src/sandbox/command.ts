@@ -1,7 +1,8 @@
 import { systemProgram } from "../platform/start.ts";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** How strong a cage is: 0 Deno alone, 1 with resource limits, 2 with namespaces, 3 with a control group. */
+/** The level of a cage: 0 Deno alone, 1 with resource limits, 2 with namespaces, 3 with a control group. */
 export type Level = 0 | 1 | 2 | 3;
 
 export interface CageCommand {
@@ -11,6 +12,8 @@ export interface CageCommand {
 }
 
 const RUNNER = fileURLToPath(new URL("./runner.ts", import.meta.url));
+/** Its place in a cage with namespaces; the name tells Deno its language. */
+const RUNNER_INSIDE = `/cage/${basename(RUNNER)}`;
 const FLAGS = [
   "run",
   "--no-prompt",
@@ -21,7 +24,7 @@ const FLAGS = [
   "--quiet",
   "--no-code-cache",
 ];
-/** What V8 reserves for code counts as data, though it is never used up. */
+/** The memory that V8 reserves for code counts as data, though it is never used up. */
 const RESERVED_MB = 600;
 export const MAX_THREADS = 64;
 /** A shell without one looks in fewer places than we do. */
@@ -99,7 +102,7 @@ export function cageCommand(level: Level, options: CageOptions): CageCommand {
   ];
   if (level === 1) return { command: systemProgram("prlimit"), args: [...limits, ...runner], env };
   // Counted for the whole user outside of a namespace of its own, so it is set inside only.
-  const inside = [...limits, `--nproc=${MAX_THREADS}`, "/cage/deno", ...FLAGS, heap, "/cage/runner.ts"];
+  const inside = [...limits, `--nproc=${MAX_THREADS}`, "/cage/deno", ...FLAGS, heap, RUNNER_INSIDE];
   const isolated = [...namespaces(deno), "prlimit", ...inside];
   if (level === 2) return { command: systemProgram("bwrap"), args: isolated, env: {} };
   if (group === undefined) throw new TypeError("A cage of level 3 has a group");
@@ -137,7 +140,7 @@ function namespaces(deno: string): string[] {
     "/cage/deno",
     "--ro-bind",
     RUNNER,
-    "/cage/runner.ts",
+    RUNNER_INSIDE,
     "--chdir",
     "/cage",
     "--",

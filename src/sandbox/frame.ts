@@ -1,7 +1,7 @@
 import { isExcessive, isObject, jsonDepth } from "../model/mod.ts";
 import type { CageLimits } from "./limits.ts";
 
-/** How code failed, with the place in it as its author wrote it. */
+/** The error of code, with the line and column in its author's text. */
 export interface CodeFailure {
   readonly type:
     | "SyntaxError"
@@ -16,7 +16,7 @@ export interface CodeFailure {
   readonly column?: number;
 }
 
-/** What code returned. */
+/** The return value of code. */
 export interface CodeValue {
   readonly value: unknown;
   readonly bytes: number;
@@ -25,7 +25,7 @@ export interface CodeValue {
   readonly isNothing?: boolean;
 }
 
-/** What a cage says, after everything about it was checked. */
+/** A message of a cage, after it was checked. */
 export type Frame =
   | { readonly kind: "log"; readonly level: string; readonly text: string }
   | {

@@ -5,15 +5,15 @@ import { systemProgram } from "../platform/start.ts";
 export interface Available {
   readonly level: Level;
   readonly why: string;
-  /** How to get a stronger one; undefined where there is none. */
+  /** The way to a stronger level; undefined if there is none. */
   readonly stronger?: string | undefined;
-  /** What cages of level 3 are made with. */
+  /** The means to make cages of level 3. */
   readonly groups?: Cgroups;
   /** The program that makes a process die with the one that started it, where there is one that can. */
   readonly setpriv?: string | undefined;
 }
 
-/** How strong a cage this machine can build: each level needs what those below it need. */
+/** The strongest cage that this machine can build: each level needs the programs of those below it, too. */
 export async function availableLevel(): Promise<Available> {
   const [found, setpriv] = await Promise.all([strongest(), findSetpriv()]);
   return { ...found, setpriv };

@@ -1,4 +1,4 @@
-/** What one run of code may use. The parent holds it to all of them, whatever else the machine can do. */
+/** The limits of one run of code. The parent enforces all of them, whatever the level of the sandbox. */
 export interface CageLimits {
   readonly wallMs: number;
   /** Of all its threads together. */

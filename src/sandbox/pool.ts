@@ -1,4 +1,5 @@
 import { AgentCardsError } from "../model/mod.ts";
+import { installation } from "../platform/start.ts";
 import type { Cage } from "./cage.ts";
 
 /** Cages that are ready before anybody needs them. */
@@ -18,7 +19,7 @@ export function createPool(size: number, start: () => Promise<Cage>): Pool {
   function refill(): void {
     clearTimeout(timer);
     timer = undefined;
-    while (!isClosed && ready.length < size) {
+    while (!isClosed && ready.length < size && !installation.isReplaced()) {
       const cage = start();
       ready.push(cage);
       // One that did not start, or died while it waited, is nobody's problem: the next is started when it is needed.
@@ -35,6 +36,7 @@ export function createPool(size: number, start: () => Promise<Cage>): Pool {
       const cage = await waiting.catch(() => undefined);
       if (cage && !cage.isGone()) return cage;
     }
+    await installation.unchanged();
     return await start();
   }
 

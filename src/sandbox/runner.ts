@@ -65,7 +65,7 @@ function PlainFunction(method: (...args: any[]) => any): (self: unknown, ...args
   return Function.prototype.call.bind(method);
 }
 
-/** What one line may hold; longer values go in parts. */
+/** The most characters of one line; longer values go in parts. */
 const PART = 256 * 1024;
 const LONGEST_LOG = 8 * 1024;
 
@@ -77,7 +77,7 @@ function buffer(count: number | null): void {
   buffered += decode(chunk.subarray(0, count), { stream: true });
 }
 
-/** What is there already, up to its end. */
+/** The next line, if a whole one was read. */
 function nextLine(): string | undefined {
   const end = buffered.indexOf("\n");
   if (end < 0) return undefined;
@@ -139,7 +139,7 @@ interface Waiter {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   text: string;
-  /** Where the call stands in the code. */
+  /** The line of the call in the code. */
   readonly place: string;
 }
 const waiting = new PlainMap<number, Waiter>();
@@ -254,7 +254,7 @@ PlainObject.preventExtensions(globalThis);
 const IMPORT = /((?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*)(import\s*(?:[\w*{][^'";]*?\sfrom\s*)?["'][^"'\n]+["'](?:\s*with\s*\{[^}]*\})?[ \t]*;?)/gy;
 
 interface Wrapped {
-  /** What stands before the code, on its first line, so that every line keeps its number. */
+  /** The text before the code, on its first line, so that every line keeps its number. */
   readonly head: string;
   readonly url: string;
   readonly lines: number;
@@ -299,7 +299,7 @@ interface Failure extends Fields {
   readonly tool?: string;
 }
 
-/** What went wrong, with the place in the code as its author wrote it. */
+/** The error, with the line and column in its author's text. */
 function failureOf(thrown: unknown, isLoading: boolean): Failure {
   const error = thrown instanceof PlainError ? thrown : new PlainError(`${PlainString(thrown)} was thrown`);
   let message = PlainString(error.message).slice(0, 4_000);

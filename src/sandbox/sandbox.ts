@@ -14,9 +14,9 @@ export interface SandboxOptions {
   /** The program that makes a process die with us, where there is one. */
   readonly setpriv?: string | undefined;
   readonly ready?: number;
-  /** Where the cages have their folders; what is in there is thrown away. */
+  /** The folder of the cages' folders; its content is removed. */
   readonly folder?: string;
-  /** What all runs may use together; by default as the machine allows. */
+  /** The limits of all runs together; by default those of the machine. */
   readonly together?: DoorLimits;
   /** Tells who kills what is left when we die. */
   watch(pid: number): void;

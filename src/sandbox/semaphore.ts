@@ -1,7 +1,7 @@
 import process from "node:process";
 import { CAGE_LIMITS } from "./limits.ts";
 
-/** How many runs may be under way at once, and how much memory they may have together. */
+/** The most runs at once, and the memory that they may have together. */
 export interface DoorLimits {
   readonly runs: number;
   readonly memoryMb: number;
@@ -18,7 +18,7 @@ export interface Door {
   /** Resolves to a function that gives the room back; to a reason where there was no room. */
   enter(entrant: Entrant): Promise<(() => void) | "cancelled" | "full">;
   readonly limits: DoorLimits;
-  /** What is taken now. */
+  /** The runs and the memory that are in use. */
   taken(): DoorLimits;
 }
 

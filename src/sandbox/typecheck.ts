@@ -1,4 +1,5 @@
 import { AgentCardsError, createLineSplitter, isObject, jsonDepth, oneLine, TOO_LONG } from "../model/mod.ts";
+import { installation } from "../platform/start.ts";
 import { fileURLToPath } from "node:url";
 import { dyingWithUs } from "./command.ts";
 import { MAX_DECLARATIONS } from "./limits.ts";
@@ -23,7 +24,7 @@ export interface TypeCheckRequest {
 
 /** Looks at code without running it. */
 export interface TypeChecker {
-  /** What does not fit, in the order of the code; nothing when all is well. An owner has one check at a time. */
+  /** The type errors, in the order of the code. An owner has one check at a time. */
   check(request: TypeCheckRequest, signal: AbortSignal, owner?: unknown): Promise<readonly TypeProblem[]>;
   close(): Promise<void>;
 }
@@ -34,10 +35,10 @@ export interface TypeCheckerOptions {
   forget(pid: number): void;
   /** The program that makes a process die with us, where there is one. */
   readonly setpriv?: string | undefined;
-  /** Where compiled code may be kept from one start to the next; without it, starting takes twice as long. */
+  /** The folder for compiled code; without it, starting takes twice as long. */
   readonly cache?: string;
   readonly timeoutMs?: number;
-  /** How long the process waits for another check before it ends. */
+  /** The time that the process waits for another check before it ends. */
   readonly idleMs?: number;
 }
 
@@ -98,6 +99,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   async function checkNow(lane: Lane, request: TypeCheckRequest, signal: AbortSignal): Promise<readonly TypeProblem[]> {
     if (signal.aborted) throw cancelled();
     clearTimeout(lane.idle);
+    if (!lane.process || lane.process.isOver()) await installation.unchanged();
     const used = lane.process && !lane.process.isOver() ? lane.process : lane.process = start();
     try {
       await within(START_MS, used.ready, signal);
@@ -119,7 +121,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     lane.process = undefined;
   }
 
-  /** How long the check that has taken longest has taken. */
+  /** The duration of the longest check. */
   function longest(): { ms: number; hurry(): void } {
     const all = lanes.flatMap(({ work }) =>
       work ? [{ ms: work.since === undefined ? 0 : performance.now() - work.since, hurry: work.hurry }] : []
@@ -198,7 +200,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
 interface CheckProcess {
   readonly ready: Promise<unknown>;
   readonly exited: Promise<unknown>;
-  /** Whether it can answer no more, also when its last traces are still to be removed. */
+  /** True if it can answer no more, also while its folder is still being removed. */
   isOver(): boolean;
   ask(request: TypeCheckRequest & { readonly id: number }): Promise<readonly TypeProblem[]>;
   kill(): void;
@@ -335,7 +337,7 @@ function problemIn(value: unknown): TypeProblem {
   };
 }
 
-/** What comes of it, or an error once the time is up or nobody wants it any more. */
+/** The result, or an error once the time is up or the check was cancelled. */
 async function within<T>(ms: number | undefined, work: Promise<T>, signal: AbortSignal): Promise<T> {
   const over = Promise.withResolvers<never>();
   const timer = ms === undefined ? undefined : setTimeout(

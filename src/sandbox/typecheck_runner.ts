@@ -101,7 +101,7 @@ let program: Program | undefined;
 const IMPORT = /((?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*)(import\s*(?:[\w*{][^'";]*?\sfrom\s*)?["'][^"'\n]+["'](?:\s*with\s*\{[^}]*\})?[ \t]*;?)/gy;
 
 interface Piece {
-  /** Where it stands in the text that is compiled, and where in the code. */
+  /** Its place in the compiled text, and in the code. */
   readonly at: number;
   readonly from: number;
   readonly length: number;
@@ -195,7 +195,7 @@ function shorten(text: string): string {
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - KEPT_END)} … ${text.slice(-KEPT_END)}`;
 }
 
-/** What the runner takes away from the globals of Deno. */
+/** The globals of Deno that the runner removes. */
 const TAKEN_AWAY = new Set(
   "Worker localStorage sessionStorage caches BroadcastChannel EventSource WebSocket prompt alert confirm".split(" "),
 );
@@ -210,7 +210,7 @@ const LEFT_OUT = new Set([
   ...[2531, 2532, 2533, 18047, 18048, 18049],
 ]);
 
-/** Whether a problem would be one when the code runs, and not only the lack of a type. */
+/** True if a problem would also be one at run time, not only a missing type. */
 function matters({ code, file, start, length, messageText }: Diagnostic): boolean {
   const text = typeof messageText === "string" ? messageText : messageText.messageText;
   if (UNKNOWN_NAME.has(code)) {

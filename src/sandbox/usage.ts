@@ -1,4 +1,4 @@
-/** What a run may use of the machine. */
+/** The resources of the machine that a run may use. */
 export interface UsageLimits {
   readonly memoryMb: number;
   readonly cpuMs: number;

@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
 import { thisTerminal } from "../../src/cli/screen/terminal.ts";
 import { tokens } from "../../src/model/text.ts";
-import { createTestHome, endProcess, PROGRAM, ROOT, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
+import {
+  AS_INSTALLED,
+  createTestHome,
+  endProcess,
+  PROGRAM,
+  ROOT,
+  sleep,
+  type TestHome,
+  testServer,
+} from "../fixtures/gateway.ts";
 import { installTools } from "../fixtures/npm_tools.ts";
 import { fakeApi, type ModelRequest } from "./fake_api.ts";
 
@@ -71,7 +80,7 @@ async function run({ home, args, env = {} }: Claude): Promise<string> {
 }
 
 async function startHome(): Promise<TestHome> {
-  const home = await createTestHome({ servers: SERVERS });
+  const home = await createTestHome({ servers: SERVERS }, AS_INSTALLED);
   await Deno.mkdir(`${home.dir}/user`);
   await Deno.writeTextFile(
     `${home.dir}/mcp.json`,
@@ -166,7 +175,7 @@ function instructionsIn({ system, messages }: ModelRequest): string {
 
 /** `agentcards init` with the real client's own files, written by the client itself. */
 async function configuration(): Promise<void> {
-  await using home = await createTestHome();
+  await using home = await createTestHome({}, AS_INSTALLED);
   await Deno.mkdir(`${home.dir}/user`);
   await run({ home, args: ["mcp", "add-json", "-s", "user", "kit", JSON.stringify(SERVERS.kit)] });
   const file = `${home.dir}/user/.claude.json`;

@@ -1,7 +1,7 @@
 // deno task e2e:clients: clients that we did not write, in front of us: the v1 SDK as the older side, and the MCP Inspector.
 import assert from "node:assert/strict";
 import { thisTerminal } from "../../src/cli/screen/terminal.ts";
-import { createTestHome, npmServer, PROGRAM, type TestHome } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, npmServer, PROGRAM, type TestHome } from "../fixtures/gateway.ts";
 import { installTools } from "../fixtures/npm_tools.ts";
 
 const { out } = thisTerminal();
@@ -42,7 +42,7 @@ await client.close();
 `;
 
 {
-  await using home = await createTestHome({ servers: { everything: npmServer("everything") } });
+  await using home = await createTestHome({ servers: { everything: npmServer("everything") } }, AS_INSTALLED);
   await home.run(["index"]);
   await olderSdk(home);
   await inspector(home);

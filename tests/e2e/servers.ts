@@ -7,7 +7,7 @@ import { messageOf } from "../../src/model/errors.ts";
 import { oneLine } from "../../src/model/text.ts";
 import { ask, endHome, processesOf, rssMb } from "../eval/startup.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, sleep, type TestHome } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, sleep, type TestHome } from "../fixtures/gateway.ts";
 
 /** How a server starts, and one call that changes nothing. Every credential is made up. */
 interface Entry {
@@ -143,7 +143,7 @@ async function main(): Promise<number> {
   const installed = ENTRIES.filter(({ name }) => !missing.some(({ server }) => server === name));
   say(`${installed.length} installed in ${seconds()} s.\n`);
 
-  await using home = await createTestHome({ servers: Object.fromEntries(installed.map(serverConfig)) });
+  await using home = await createTestHome({ servers: Object.fromEntries(installed.map(serverConfig)) }, AS_INSTALLED);
   onInterrupt(home);
   const client = await connectClient(home);
   const sample = sampler(home, client);

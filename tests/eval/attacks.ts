@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console -- it tells on stderr how far it is
 // One session and its server attack the engine; meanwhile another session calls an innocent server every few milliseconds.
-import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
+import { connectClient, type RawClient } from "../fixtures/client.ts";
+import { AS_INSTALLED, createTestHome, isAlive, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
+import type { Order, Report } from "./attacks_innocent.ts";
 import type { Evaluation } from "./main.ts";
 import { rssMb } from "./startup.ts";
 
@@ -140,44 +141,55 @@ export interface Timing {
   readonly later: number;
 }
 
-/** The database and the model are opened with their first use; that is no attack. */
-async function warmUp(client: RawClient): Promise<void> {
-  await client.call("search_tools", { query: "say it back", server: "good" });
-  await workflow(client, [{ id: "a", tool: "good:echo", arguments: { text: "warm" } }]);
-  for (let i = 0; i < 100; i++) await client.use("good:echo", { text: "warm" });
-  await sleep(1_000);
+interface Innocent {
+  measure(): void;
+  /** Resolves with the time of each call in milliseconds. */
+  stop(): Promise<readonly number[]>;
+}
+
+async function startInnocent({ dir, env }: TestHome): Promise<Innocent> {
+  const worker = new Worker(new URL("./attacks_innocent.ts", import.meta.url), { type: "module" });
+  const order = (order: Order) => worker.postMessage(order);
+  const answer = () =>
+    new Promise<Report>((resolve) => worker.onmessage = ({ data }: MessageEvent<Report>) => resolve(data));
+  order({ dir, env });
+  const ready = await answer();
+  if (ready !== "ready") throw new Error(JSON.stringify(ready));
+  return {
+    measure: () => order("measure"),
+    async stop() {
+      order("stop");
+      const report = await answer();
+      worker.terminate();
+      if (typeof report !== "object" || "error" in report) throw new Error(JSON.stringify(report));
+      return report.times;
+    },
+  };
 }
 
 /** Makes one attack on an engine of its own. */
 export async function attack(name: string, { seconds, later }: Timing): Promise<Figures> {
   const { mode = name, config, capabilities, run } = ATTACKS[name]!;
   const servers = { good: testServer("kit", "--name=good"), bad: testServer("attacker", mode, String(seconds)) };
-  await using home = await createTestHome({ servers, ...config });
-  await using innocent = await connectClient(home);
+  await using home = await createTestHome({ servers, ...config }, AS_INSTALLED);
+  const innocent = await startInnocent(home);
   await using client = await connectClient(home, capabilities ? { capabilities } : {});
-  await warmUp(innocent);
   const engine = (await home.enginePid())!;
-  const times: number[] = [];
   let peak = 0;
   let isOver = false;
   const looking = (async () => {
     for (; !isOver; await sleep(50)) peak = Math.max(peak, await rssMb(engine).catch(() => 0));
   })();
-  const calling = (async () => {
-    for (; !isOver; await sleep(5)) {
-      const began = performance.now();
-      const answer = textOf(await innocent.use("good:echo", { text: "hello" }));
-      if (answer !== "good: hello") throw new Error(`the innocent server's answer was ${answer}`);
-      times.push(performance.now() - began);
-    }
-  })();
+  innocent.measure();
+  let times: readonly number[];
   try {
     await run({ home, client, seconds });
     // What an attack leaves behind counts, too.
     await sleep(500);
   } finally {
     isOver = true;
-    await Promise.all([looking, calling]);
+    await looking;
+    times = await innocent.stop();
   }
   await sleep(later * 1_000);
   const sorted = times.toSorted((a, b) => a - b);

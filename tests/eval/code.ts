@@ -2,7 +2,7 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, npmServer, sleep, type TestHome } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, npmServer, sleep, type TestHome } from "../fixtures/gateway.ts";
 import { pathWithout } from "../fixtures/weaker_machine.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
@@ -22,7 +22,7 @@ export const evaluation: Evaluation = {
   },
   async run({ level, starts, runs, calls }) {
     const server = npmServer("everything");
-    const home = await createTestHome({ servers: { everything: server } });
+    const home = await createTestHome({ servers: { everything: server } }, AS_INSTALLED);
     const path = level === undefined
       ? undefined
       : await pathWithout(MISSING[level.toUpperCase()] ?? [], `${home.dir}/bin`);

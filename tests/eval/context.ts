@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { ownTokens } from "../../src/cli/init/command.ts";
 import { isObject } from "../../src/model/json.ts";
 import { tokens } from "../../src/model/text.ts";
-import { createTestHome } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome } from "../fixtures/gateway.ts";
 import { readList } from "./index.ts";
 import type { Evaluation } from "./main.ts";
 import { ask } from "./startup.ts";
@@ -66,7 +66,7 @@ async function fromServers(rows: readonly Row[]): Promise<{ measured: Measured[]
     return [id, { command, args: args.map(fill), env: filled, start_timeout: "5m" }];
   });
   try {
-    await using home = await createTestHome({ servers: Object.fromEntries(entries) });
+    await using home = await createTestHome({ servers: Object.fromEntries(entries) }, AS_INSTALLED);
     const reports = await ask(home, "index");
     const failed = reports.filter(({ ok }) => !ok).map(({ server, error }) => `${server}: ${error}`);
     return { measured: reports.filter(({ ok }) => ok), failed };

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- it tells on stderr how far it is
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { within } from "../../src/model/time.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 import { sleep } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";
 import type { Rpc } from "./line_rpc.ts";
@@ -17,7 +17,7 @@ const MOST_PARTS = 100;
 /** Two runners over one journal: one is stopped and comes back, or both want the same run, or one has been replaced. */
 export async function rivalTrials({ trials, seed }: { trials: number; seed: number }) {
   const dir = await Deno.makeTempDir({ prefix: "ac-rival-" });
-  const db = await openDatabase(`${dir}/data`);
+  const db = await openEmptyDatabase(`${dir}/data`);
   const total: RivalVerdict & Record<string, number> = {
     silent_reruns: 0,
     finished_reruns: 0,

@@ -1,4 +1,4 @@
-import type { Durability } from "../../src/db/pglite_worker.ts";
+import type { Durability } from "../../src/db/pglite/worker.ts";
 
 /** The option `--durability`, as in the configuration. */
 export function durabilityOf(given: string | undefined): Durability {

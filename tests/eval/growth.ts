@@ -1,7 +1,16 @@
 // deno-lint-ignore-file no-console -- it tells on stderr how far it is
 // Runs many workflows under a bound on how many are kept: the size of the database, and the first call after a start.
 import { connectClient } from "../fixtures/client.ts";
-import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import {
+  AS_INSTALLED,
+  createTestHome,
+  endProcess,
+  isAlive,
+  sleep,
+  type TestHome,
+  testServer,
+  until,
+} from "../fixtures/gateway.ts";
 import { run, task } from "../fixtures/workflow.ts";
 import { seeded } from "../model/random.ts";
 import { durabilityOf } from "./durability.ts";
@@ -37,7 +46,7 @@ export const evaluation: Evaluation = {
       servers: { kit: testServer("kit") },
       limits: { runs: retention },
       durability: durabilityOf(values.durability),
-    });
+    }, AS_INSTALLED);
     const noise = noiseOf(characters);
     const sizes: Sizes[] = [];
     {

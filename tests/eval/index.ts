@@ -1,12 +1,12 @@
 // Puts real tools/list results through the indexer and the catalogue, as if the servers had just been started.
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { createCatalogueStore } from "../../src/call/catalogue/catalogue.ts";
 import { readTools } from "../../src/mcp/discover.ts";
 import { isObject } from "../../src/model/json.ts";
 import type { ToolNote } from "../../src/model/tool.ts";
 import type { Evaluation } from "./main.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 export const evaluation: Evaluation = {
   options: { data: { type: "string" } },
@@ -14,11 +14,11 @@ export const evaluation: Evaluation = {
     if (!data) throw new Error("--data DIR is missing: a folder of tools/list results, one JSON file per server");
     const lists = await readLists(data);
     const dir = await Deno.makeTempDir({ prefix: "ac-index-" });
-    const db = await openDatabase(`${dir}/data`);
+    const db = await openEmptyDatabase(`${dir}/data`);
     try {
       const began = performance.now();
       const hints = { copy: `${dir}/catalogue.json`, hints: `${dir}/offering.json`, onHint: () => Promise.resolve() };
-      const store = createCatalogueStore(Promise.resolve(db), hints);
+      const store = createCatalogueStore(db, hints);
       const servers: ServerConfig[] = [];
       for (const [name, raw] of lists) {
         const server: ServerConfig = { name, command: name, origin: "global" };
@@ -29,7 +29,7 @@ export const evaluation: Evaluation = {
       await store.settled();
       const ms = Math.round(performance.now() - began);
       // A second store has nothing in memory: what it finds is what the database kept.
-      const kept = createCatalogueStore(Promise.resolve(db), { ...hints, copy: `${dir}/none.json` });
+      const kept = createCatalogueStore(db, { ...hints, copy: `${dir}/none.json` });
       const found = await Promise.all(servers.map((server) => kept.find(server)));
       const catalogues = found.flatMap((known) => known ? [known.catalogue] : []);
       const tools = catalogues.flatMap((catalogue) => catalogue.tools);

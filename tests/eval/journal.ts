@@ -7,8 +7,8 @@ import { startRun } from "../../src/dag/run.ts";
 import type { RunPorts } from "../../src/dag/run_port.ts";
 import { createFold, record } from "../../src/dag/state.ts";
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
-import type { Durability } from "../../src/db/pglite_worker.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
+import type { Durability } from "../../src/db/pglite/worker.ts";
 import type { Effect } from "../../src/model/tool.ts";
 import { durabilityOf } from "./durability.ts";
 import { measureResume } from "./journal_resume.ts";
@@ -70,7 +70,7 @@ async function withJournal(
     if (sql.includes("into workflow_event")) commits++;
     return db.query(sql, parameters, options);
   };
-  const journal = createJournal(Promise.resolve({ ...db, query }), { isAlone: true });
+  const journal = createJournal({ ...db, query }, { isAlone: true });
   try {
     await work(journal, () => commits);
   } finally {
@@ -140,6 +140,7 @@ function ports(effect: Effect): RunPorts {
     effectOf: () => effect,
     serverOf: () => "s",
     askHuman: () => Promise.resolve(undefined),
+    approvable: () => Promise.reject(new Error("there is no code here")),
     load: () => Promise.resolve([]),
   };
 }

@@ -1,6 +1,6 @@
-import type { Durability } from "../../src/db/pglite_worker.ts";
+import type { Durability } from "../../src/db/pglite/worker.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
-import { createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { askHome } from "./ask_home.ts";
 import { quantiles } from "./quantiles.ts";
 import { endHome } from "./startup.ts";
@@ -25,7 +25,7 @@ export async function measureResume({ tasks, rounds, durability }: Resuming) {
     servers: { worker: testServer("worker", `--log=${log}`) },
     limits: { concurrency: 1_000, server_concurrency: 1_000, tasks },
     durability,
-  });
+  }, AS_INSTALLED);
   try {
     const id = await begin(home, tasks);
     const times = { cold: [] as Resumed[], warm: [] as Resumed[] };

@@ -21,7 +21,8 @@ export function createRpc(conn: Deno.Conn, handlers: Handlers): Rpc {
     try {
       channel.write(JSON.stringify({ id, result: await handlers[method]!(params as never) ?? null }));
     } catch (error) {
-      channel.write(JSON.stringify({ id, error: (error as Error).message }));
+      const { message, sqlState } = error as Error & { sqlState?: string };
+      channel.write(JSON.stringify({ id, error: { message, sqlState } }));
     }
   }
 
@@ -31,7 +32,7 @@ export function createRpc(conn: Deno.Conn, handlers: Handlers): Rpc {
     const waiter = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.error === undefined) waiter?.resolve(message.result);
-    else waiter?.reject(new Error(message.error));
+    else waiter?.reject(Object.assign(new Error(message.error.message), { sqlState: message.error.sqlState }));
   }).finally(() => {
     for (const { reject } of waiting.values()) reject(new Error("the other side is gone"));
   });

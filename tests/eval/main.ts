@@ -31,6 +31,8 @@ const NAMES = [
   "faults",
   "growth",
   "attacks",
+  "audit",
+  "lint",
 ] as const;
 
 const [name, ...rest] = Deno.args;

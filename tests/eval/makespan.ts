@@ -1,6 +1,6 @@
 // How much longer than its critical path a workflow takes, at the client, through `serve`, the engine and a real server.
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, testServer } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, testServer } from "../fixtures/gateway.ts";
 import { type Random, seeded } from "../model/random.ts";
 import { durabilityOf } from "./durability.ts";
 import type { Evaluation } from "./main.ts";
@@ -22,7 +22,7 @@ export const evaluation: Evaluation = {
       servers: { worker: testServer("worker") },
       limits: LIFTED,
       durability: durabilityOf(durability),
-    });
+    }, AS_INSTALLED);
     await using client = await connectClient(home);
     const random = seeded(Number(seed));
     const warming = seeded(0);

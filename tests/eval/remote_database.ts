@@ -23,8 +23,6 @@ export function remoteDatabase(rpc: Rpc): Database {
     query: (sql, parameters = [], options = {}) => rpc.ask("query", { sql, parameters, options }),
     exec: (sql) => rpc.ask("exec", { sql }),
     transaction: missing,
-    atRest: missing,
-    abandon: () => {},
     close: () => Promise.resolve(),
   };
 }

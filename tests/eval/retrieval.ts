@@ -1,11 +1,11 @@
 // Ranks the tools of a data set for each of its queries, through the product's own index and query path.
 import type { JsonObject } from "../../src/model/json.ts";
 import type { Tool } from "../../src/model/tool.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
 import { createToolSearch } from "../../src/vector/search.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 /** What is asked for; agents ask for eight unless they say so. */
 const LIMIT = 50;
@@ -57,8 +57,8 @@ export const evaluation: Evaluation = {
 /** Indexes the tools in a database of their own and asks every query once. */
 export async function measure(tools: readonly Tool[], rows: readonly QueryRow[], models?: string) {
   const dir = await Deno.makeTempDir({ prefix: "ac-retrieval-" });
-  const db = await openDatabase(`${dir}/data`);
-  const search = createToolSearch({ database: Promise.resolve(db), models: models ?? `${dir}/models` });
+  const db = await openEmptyDatabase(`${dir}/data`);
+  const search = createToolSearch({ database: db, models: models ?? `${dir}/models` });
   try {
     search.configure(DEFAULTS.embeddings);
     const began = performance.now();

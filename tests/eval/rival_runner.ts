@@ -59,7 +59,7 @@ const rpc = createRpc(await Deno.connect({ transport: "unix", path: socket }), {
     return { status: await part.end, written: part.written };
   },
 });
-const database = Promise.resolve(remoteDatabase(rpc));
+const database = remoteDatabase(rpc);
 const options = { isAlone: false, leaseMs: Number(leaseMs) };
 const journals = [createJournal(database, options), createJournal(database, options)] as const;
 await rpc.ask("hello", { name });
@@ -148,6 +148,7 @@ function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold 
     effectOf: (task) => task.type === "tool" ? kindOf(task) : "read",
     serverOf: () => "worker",
     askHuman: () => Promise.resolve(undefined),
+    approvable: () => Promise.reject(new Error("there is no code here")),
     load: () => Promise.resolve([]),
   };
 }

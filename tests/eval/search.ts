@@ -1,7 +1,7 @@
 // What a searching agent relies on, over real tools/list results: tools are found by their names, requests that one of
 // them can serve get an answer, the others are told that none fits.
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { readTools } from "../../src/mcp/discover.ts";
 import type { Tool } from "../../src/model/tool.ts";
 import { createToolSearch } from "../../src/vector/search.ts";
@@ -9,6 +9,7 @@ import type { ToolSearch } from "../../src/vector/search_port.ts";
 import { readLists } from "./index.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 const LIMIT = 8;
 const REQUESTS = new URL("../data/requests.jsonl", import.meta.url).pathname;
@@ -27,9 +28,9 @@ export const evaluation: Evaluation = {
     for (const [name, raw] of await readLists(data)) tools.push(...(await readTools(name, raw, DEFAULTS.limits)).tools);
     const dir = await Deno.makeTempDir({ prefix: "ac-search-" });
     try {
-      const first = await timedIndex(tools, dir, models);
+      const first = await timedIndex(tools, { dir, models, open: openEmptyDatabase });
       await first.close();
-      const second = await timedIndex(tools, dir, models);
+      const second = await timedIndex(tools, { dir, models, open: openDatabase });
       const figures = {
         tools: tools.length,
         index_first_ms: first.ms,
@@ -46,9 +47,15 @@ export const evaluation: Evaluation = {
   },
 };
 
-async function timedIndex(tools: readonly Tool[], dir: string, models = `${dir}/models`) {
-  const db = await openDatabase(`${dir}/data`);
-  const search = createToolSearch({ database: Promise.resolve(db), models });
+interface Place {
+  readonly dir: string;
+  readonly models: string | undefined;
+  readonly open: (dataDir: string) => ReturnType<typeof openDatabase>;
+}
+
+async function timedIndex(tools: readonly Tool[], { dir, models = `${dir}/models`, open }: Place) {
+  const db = await open(`${dir}/data`);
+  const search = createToolSearch({ database: db, models });
   const began = performance.now();
   search.configure(DEFAULTS.embeddings);
   search.prepare(tools);

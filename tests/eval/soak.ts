@@ -1,6 +1,6 @@
 // A working day in small: a steady stream of calls of every kind over three servers, while memory and handles are watched.
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, npmServer, sleep, testServer } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, npmServer, sleep, testServer } from "../fixtures/gateway.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
 import { rssMb } from "./startup.ts";
@@ -42,7 +42,7 @@ export const evaluation: Evaluation = {
       modern: testServer("kit", "--modern", "--name=modern"),
       everything: npmServer("everything"),
     };
-    await using home = await createTestHome({ servers });
+    await using home = await createTestHome({ servers }, AS_INSTALLED);
     await using client = await connectClient(home, { capabilities: { elicitation: {} } });
     await Promise.all(CALLS.map((call, i) => call(client, i)));
     const engine = (await home.enginePid())!;

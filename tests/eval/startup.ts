@@ -3,6 +3,7 @@ import { locateHome } from "../../src/config/home.ts";
 import { askEngine, type MethodName, type Result } from "../../src/control/mod.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import {
+  AS_INSTALLED,
   createTestHome,
   endProcess,
   isAlive,
@@ -25,7 +26,7 @@ export const evaluation: Evaluation = {
   async run({ servers, rounds }) {
     const everything = npmServer("everything");
     const names = Array.from({ length: Number(servers) }, (_, i) => `everything${i + 1}`);
-    await using home = await createTestHome();
+    await using home = await createTestHome({}, AS_INSTALLED);
     // Servers get a cleared environment; this variable tells whose they are.
     const config = { ...everything, env: { EVAL_HOME: home.dir } };
     const entries = names.map((name) => [name, config]);

@@ -1,6 +1,5 @@
 // Whole workflows for a request: which tools, with which arguments, how sure, and how quickly; among all the tools there are.
 import { DEFAULTS } from "../../src/config/schema.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
 import { chooseTools, findAmong } from "../../src/suggest/choice.ts";
 import { type Hints, planChoices, type Suggestion } from "../../src/suggest/draft.ts";
 import { canonicalJson } from "../../src/model/json.ts";
@@ -10,6 +9,7 @@ import { createToolSearch } from "../../src/vector/search.ts";
 import { type Intent, toolsIn } from "./binding.ts";
 import type { Evaluation } from "./main.ts";
 import { quantiles } from "./quantiles.ts";
+import { openEmptyDatabase } from "../fixtures/database.ts";
 
 export const evaluation: Evaluation = {
   options: {
@@ -36,8 +36,8 @@ export const evaluation: Evaluation = {
       reads: (id) => effectOf({ effects: {} }, byId.get(id)!) === "read",
     };
     const dir = await Deno.makeTempDir({ prefix: "ac-suggest-" });
-    const db = await openDatabase(`${dir}/data`);
-    const search = createToolSearch({ database: Promise.resolve(db), models: models ?? `${dir}/models` });
+    const db = await openEmptyDatabase(`${dir}/data`);
+    const search = createToolSearch({ database: db, models: models ?? `${dir}/models` });
     try {
       search.configure(DEFAULTS.embeddings);
       search.prepare(tools);

@@ -1,8 +1,9 @@
 // Where a human must decide, nobody else can: not the agent, not an edited journal, not an old word.
 import assert from "node:assert/strict";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 import { crash, linesOf, read, refused, resume, run, statuses, task, toldId } from "../fixtures/workflow.ts";
 
 const CONFIG = {
@@ -16,7 +17,7 @@ const acting = (file: string) => [
 ];
 
 Deno.test("an agent cannot approve for its human, and can refuse nothing for them either", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const paused = await run(client, acting(file));
@@ -46,7 +47,7 @@ Deno.test("an agent cannot approve for its human, and can refuse nothing for the
 });
 
 Deno.test("a human says yes or no in the client, in both eras of the protocol", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   const file = `${home.dir}/oracle`;
   await using old = await connectClient(home, { capabilities: { elicitation: {} } });
   for (const [content, status] of [[{ allow: true }, "success"], [{ allow: false }, "error"]] as const) {
@@ -155,7 +156,7 @@ Deno.test("what is shown is what is allowed: an edited row, a long argument, a d
 });
 
 Deno.test("when the one who was asked leaves, the others do not wait for ever", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   const file = `${home.dir}/oracle`;
   const able = await connectClient(home, { capabilities: { elicitation: {} } });
   await using mute = await connectClient(home);

@@ -98,7 +98,10 @@ Deno.test("dos-110: lists above 8 MB are refused, and lists that keep changing a
 
 Deno.test("dos-111: a page of a million tools is an error that names the limit", async () => {
   await withAttacker("million tools", async (client) => {
-    const listed = textOf(await client.call("search_tools", { server: "bad" }));
+    const list = async () => textOf(await client.call("search_tools", { server: "bad" }));
+    // A busy machine takes longer to make the list than an agent waits for a server.
+    await until("the list is there", async () => !/it is still starting/.test(await list()));
+    const listed = await list();
     assert.match(listed, /the list is too long: a page has 1000000 entries; the most is 20000/);
     assert.doesNotMatch(listed, /call stack/);
   });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { connectClient, type Era, textOf } from "../fixtures/client.ts";
 import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 
 const SERVERS = { kit: testServer("kit"), modern: testServer("kit", "--modern", "--name=modern") };
 
 for (const era of ["legacy", "modern"] satisfies Era[]) {
   Deno.test(`a ${era} client gets every kind of content, structured content and meta data unchanged`, async () => {
-    await using home = await createTestHome({ servers: SERVERS });
+    await using home = await shareTestHome({ servers: SERVERS });
     await using client = await connectClient(home, { era });
     for (const server of ["kit", "modern"]) {
       const result = await client.use(`${server}:everything`);
@@ -30,7 +31,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
   });
 
   Deno.test(`a ${era} client sees progress of its call only, and its cancellation reaches the server`, async () => {
-    await using home = await createTestHome({ servers: SERVERS });
+    await using home = await shareTestHome({ servers: SERVERS });
     await using client = await connectClient(home, { era });
     for (const server of ["kit", "modern"]) {
       const [result] = await Promise.all([
@@ -62,7 +63,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
   });
 
   Deno.test(`a question of a server reaches the human in front of a ${era} client`, async () => {
-    await using home = await createTestHome({ servers: SERVERS });
+    await using home = await shareTestHome({ servers: SERVERS });
     await using client = await connectClient(home, { era, capabilities: { elicitation: { form: {} } } });
     for (const server of ["kit", "modern"]) {
       const call = client.use(`${server}:ask`);
@@ -91,7 +92,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
 }
 
 Deno.test("trace context passes to the server, the client's own envelope does not", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await shareTestHome({ servers: SERVERS });
   await using client = await connectClient(home);
   const meta = JSON.parse(textOf(await client.use("kit:meta", {}, { traceparent: "00-abc", progressToken: 7 })));
   assert.equal(meta.traceparent, "00-abc");
@@ -121,7 +122,7 @@ Deno.test("bad input is answered with what is wrong, what was expected and what 
 });
 
 Deno.test("large answers become handles that can be read in parts; media never counts", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await shareTestHome({ servers: SERVERS });
   await using client = await connectClient(home);
   for (const count of [1_000, 40_000]) {
     const result = await client.use("kit:rows", { count });

@@ -1,7 +1,7 @@
 // What a crash, a restart and a second decision do to a run: nothing is lost, nothing happens twice, doubt is told.
 import assert from "node:assert/strict";
 import { type ProcessLock, takeLock } from "../../src/db/lock.ts";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { createTestHome, sleep, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { crash, linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
@@ -101,7 +101,7 @@ Deno.test("a run that only reads goes on after a crash without a word to anybody
   await crash(home);
   const [started] = client.others.filter(({ method }) => method === "notifications/progress").slice(-2);
   const id = /wf_\w+/.exec(String((started?.params as { message: string }).message))![0];
-  const done = await untilStatus(client, id, "completed", 10_000);
+  const done = await untilStatus(client, id, "completed");
   assert.equal(done.results.end, "kit: waited and appended once");
   assert.deepEqual(await linesOf(file), ["begin once", "end once"], "what was done was not done again");
 });
@@ -179,7 +179,7 @@ Deno.test("an engine that is stopped lets its runs go on in the next one", async
   await until("it acts", async () => (await linesOf(file)).length === 1);
   const id = await toldId(client, seen);
   assert.equal((await home.run(["engine", "restart"])).code, 0);
-  const done = await untilStatus(client, id, "completed", 10_000);
+  const done = await untilStatus(client, id, "completed");
   assert.deepEqual(statuses(done), { acts: "success", reads: "success", end: "success" });
   assert.deepEqual(await linesOf(file), ["begin x", "end x"], "it came to its end before the engine went");
 });
@@ -224,7 +224,7 @@ Deno.test("an engine that is stopped while a long call acts leaves a doubt behin
   await until("it acts", async () => (await linesOf(file)).length === 1);
   const id = await toldId(client, seen);
   assert.equal((await home.run(["engine", "stop"])).code, 0);
-  const doubt = await untilStatus(client, id, "paused", 10_000);
+  const doubt = await untilStatus(client, id, "paused");
   assert.deepEqual([doubt.pending?.reason, doubt.pending?.task], ["in_doubt", "acts"]);
   assert.deepEqual(doubt.pending?.call, { tool: "kit:append", arguments: { file, line: "$OUTPUT[x]", ms: 20_000 } });
   assert.deepEqual(await linesOf(file), ["begin $OUTPUT[x]"]);
@@ -247,7 +247,7 @@ Deno.test("a client that only looks in after a crash does the run no harm", asyn
     await visitor.close();
   }
   await using next = await connectClient(home);
-  const done = await untilStatus(next, id, "completed", 12_000);
+  const done = await untilStatus(next, id, "completed");
   assert.deepEqual(statuses(done), { reads: "success", acts: "success" });
   assert.deepEqual(await linesOf(file), ["begin x", "end x"]);
 });
@@ -261,7 +261,7 @@ Deno.test("a run out of a backup never goes on by itself", async () => {
     task("pays", "kit:append", { file, line: "paid" }, { depends_on: ["reads"] }),
   ]);
   assert.equal((await home.run(["backup", `${home.dir}/then.backup`])).code, 0);
-  await untilStatus(client, id, "completed", 8_000);
+  await untilStatus(client, id, "completed");
   await client.close();
   const restored = await home.run(["restore", `${home.dir}/then.backup`]);
   assert.equal(restored.code, 0, restored.stderr);

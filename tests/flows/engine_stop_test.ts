@@ -60,8 +60,8 @@ Deno.test("an engine whose database hangs closes without it", async () => {
   const { code, stdout, stderr } = await timed(home, ["engine", "stop"]);
   assert.equal(code, 0, stderr);
   assert.equal(stdout, `Stopped the engine (process ${pid}).\n`, "it kept its own time");
-  assert.match(await Deno.readTextFile(`${home.dir}/logs/engine.err`), /engine not closed.*did not close within 3 s/);
-  assert.match(await home.log(), /engine not closed/);
+  assert.match(await Deno.readTextFile(`${home.dir}/logs/engine.err`), /engine_not_closed.*did not close within 3 s/);
+  assert.match(await home.log(), /engine_not_closed/);
   assert.equal(isAlive(pid), false);
 });
 

@@ -109,7 +109,7 @@ Deno.test("an engine gives back the memory that it no longer needs once it is qu
   await client.use("kit:rows", { count: 500 });
   let swept: RegExpExecArray | null = null;
   const hasSwept = async () =>
-    (swept = /"memory swept".*"from_mb":(\d+),"to_mb":(\d+)/.exec(await home.log())) !== null;
+    (swept = /"memory_swept".*"from_mb":(\d+),"to_mb":(\d+)/.exec(await home.log())) !== null;
   await until("a sweep", hasSwept, 90_000);
   assert.ok(Number(swept![1]) > Number(swept![2]), `${swept}`);
   assert.equal(textOf(await client.use("kit:echo", { text: "hi" })), "kit: hi");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connectClient, type Era, type Message, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, npmServer, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
 const ANSWERS: Record<string, Message> = {
@@ -94,7 +95,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
 }
 
 Deno.test("a page that must be visited is put to the human, and the call is made again when its server says so", async () => {
-  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using home = await shareTestHome({ servers: { kit: testServer("kit") } });
   await using client = await connectClient(home, { capabilities: CAPABILITIES });
   const calling = client.use("kit:gate");
   const question = () => client.others.find(({ method }) => method === "elicitation/create");
@@ -106,7 +107,7 @@ Deno.test("a page that must be visited is put to the human, and the call is made
 });
 
 Deno.test("a question to a client that can ask nobody makes its call wait and says how to go on", async () => {
-  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using home = await shareTestHome({ servers: { kit: testServer("kit") } });
   await using mute = await connectClient(home);
   const waiting = JSON.parse(textOf(await mute.use("kit:ask")));
   assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "question"]);
@@ -219,7 +220,7 @@ Deno.test("a human may take longer to answer than a call may take", async () => 
 });
 
 Deno.test("a log level that was set before a server started holds for it, too", async () => {
-  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using home = await shareTestHome({ servers: { kit: testServer("kit") } });
   await using client = await connectClient(home);
   assert.deepEqual((await client.request("logging/setLevel", { level: "error" })).result, {});
   assert.equal(textOf(await client.use("kit:level")), "error");
@@ -229,7 +230,7 @@ Deno.test("a log level that was set before a server started holds for it, too", 
 });
 
 Deno.test("a server that says nonsense about its progress harms nobody", async () => {
-  await using home = await createTestHome({ servers: { kit: testServer("kit") } });
+  await using home = await shareTestHome({ servers: { kit: testServer("kit") } });
   await using client = await connectClient(home);
   const tasks = [{ id: "t", tool: "kit:odd_progress", arguments: {} }];
   const run = await client.call("run_workflow", { tasks }, { progressToken: "p" });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, npmServer, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 import { linesOf, read, refused, run, task } from "../fixtures/workflow.ts";
 
 const CONFIG = { servers: { kit: testServer("kit", "--files"), "second-kit": testServer("kit", "--name=second") } };
@@ -30,7 +31,7 @@ Deno.test("wrong arguments come back with what is wrong and the tool's signature
 });
 
 Deno.test("JSON given as text and numbers given as text are read as what was meant", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "known" });
   const sum = async (input: Record<string, unknown>) =>
@@ -78,14 +79,14 @@ Deno.test("JSON given as text is read for optional parameters and inside others 
 });
 
 Deno.test("a task of a wrong form is answered with the keys of a task and an example of the right form", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const answer = (tasks: unknown[]) => refused(client.call("run_workflow", { tasks }));
   const tool = await answer([{ id: "a", tool: "kit:echo", args: { text: "x" }, after: ["b"] }]);
   assert.match(tool, /args is not a key of a task; did you mean arguments\?, after is .*; did you mean depends_on\?/);
   assert.match(
     tool,
-    /A tool task has id, depends_on, .*tool, arguments; for example \{"id": "a", "tool": "server:tool"/,
+    /A tool task has id, depends_on, .*tool, arguments, until; for example \{"id": "a", "tool": "server:tool"/,
   );
   const code = await answer([{ id: "a", type: "code_execution", script: "return 1" }]);
   assert.match(code, /A code task has .*code, context.*; for example \{"id": "sum", "type": "code_execution"/);
@@ -93,7 +94,7 @@ Deno.test("a task of a wrong form is answered with the keys of a task and an exa
 });
 
 Deno.test("code that fails says what there is instead, and what it had done before", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "known" });
   const net = (await execute(client, 'return await fetch("http://127.0.0.1:9999/")')).error;
@@ -127,7 +128,7 @@ Deno.test("code that fails says what there is instead, and what it had done befo
 });
 
 Deno.test("what the sandbox refuses names no flag of its runtime, also where code catches it, and what there is instead", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const refusals = ["await fetch('http://127.0.0.1:9999')", "await Deno.readTextFile('/x')", "Deno.env.get('HOME')"];
   for (const call of refusals) {
@@ -156,7 +157,7 @@ Deno.test("what the sandbox refuses names no flag of its runtime, also where cod
 });
 
 Deno.test("code that failed names the effects that happened or may have, none that its server refused", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "known" });
   const context = { file: `${home.dir}/oracle` };
@@ -177,7 +178,7 @@ Deno.test("code that failed names the effects that happened or may have, none th
 });
 
 Deno.test("code that returned nothing says so, whatever words stand in it, also as a task", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const hint =
     "The result is undefined: end the code with `return VALUE`, and read a field of a call as `(await server.tool(args)).field`.";
@@ -200,7 +201,7 @@ Deno.test("code that returned nothing says so, whatever words stand in it, also 
 });
 
 Deno.test("a failed run of code is explained by its types; without typecheck none keeps it from running", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "known" });
   const loose = await execute(
@@ -248,7 +249,7 @@ Deno.test("a handle that came from a workflow or from code says how it is read; 
 });
 
 Deno.test("a question that nobody can answer shows its fields", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const asked = JSON.parse(textOf(await client.use("kit:ask")));
   assert.equal(asked.pending.why, "it asks: [server kit] What is your name? (fields: name: string)");
@@ -330,7 +331,7 @@ Deno.test("a script in the folder of its server and a program that may not be ex
 });
 
 Deno.test("an argument that is only spelt otherwise is a mistake, and nothing is sent", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   await client.use("kit:echo", { text: "known" });
   const file = `${home.dir}/oracle`;
@@ -351,7 +352,7 @@ Deno.test("an argument that is only spelt otherwise is a mistake, and nothing is
 });
 
 Deno.test("what references put into arguments fits its tool, or nothing is sent and the reason is told", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const answer = await run(client, [
     task("sum", "kit:add", { a: 1, b: 2 }),
@@ -364,7 +365,7 @@ Deno.test("what references put into arguments fits its tool, or nothing is sent 
 });
 
 Deno.test("code waits for the tasks it speaks of, and is told where it takes arguments for code", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const sum = task("sum", "kit:add", { a: 1, b: 2 });
   const spoken = await run(client, [sum, { id: "twice", type: "code", code: "return deps.sum.output.sum * 2" }]);
@@ -380,7 +381,7 @@ Deno.test("code waits for the tasks it speaks of, and is told where it takes arg
 });
 
 Deno.test("our own tools are found like any other", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   for (const input of [{ query: "agentcards:read_result" }, { server: "agentcards" }, { query: "read_result" }]) {
     const text = textOf(await client.call("search_tools", input));
@@ -393,7 +394,7 @@ Deno.test("our own tools are found like any other", async () => {
 });
 
 Deno.test("a server that a command started and stopped again is ready, not failing", async () => {
-  await using home = await createTestHome({ servers: { everything: npmServer("everything") } });
+  await using home = await createTestHome({ servers: { everything: npmServer("everything") } }, { hasModel: true });
   for (let round = 0; round < 4; round++) {
     const { code, stderr } = await home.run(["call", "everything:get-sum", '{"a": 1, "b": 2}']);
     assert.equal(code, 0, stderr);

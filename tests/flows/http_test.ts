@@ -118,10 +118,7 @@ Deno.test("a server that wants a sign-in says so, and one that is not there is n
   };
   await using home = await createTestHome({ servers });
   await using client = await connectClient(home);
-  assert.match(
-    textOf(await client.use("locked:act")),
-    /Cannot connect to server "locked".*\nCheck servers.locked.headers/s,
-  );
+  assert.match(textOf(await client.use("locked:act")), /Server "locked" needs a sign-in: agentcards login locked/);
   assert.match(textOf(await client.use("gone:act")), /Cannot connect to server "gone"/);
   assert.match(textOf(await client.use("odd:act")), /not an http or https address/);
 });

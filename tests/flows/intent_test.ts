@@ -20,7 +20,7 @@ interface Answer {
 async function shop(): Promise<{ home: TestHome; calls(): Promise<string[]> }> {
   const home = await createTestHome((dir) => ({
     servers: { shop: testServer("shop", `--log=${dir}/shop.log`, "--delay=5") },
-  }));
+  }), { hasModel: true });
   const indexed = await home.run(["index"]);
   assert.equal(indexed.code, 0, indexed.stderr);
   return { home, calls: () => callsIn(`${home.dir}/shop.log`) };

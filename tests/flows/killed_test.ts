@@ -90,7 +90,7 @@ Deno.test("reapers that are killed are started anew and told everything", async 
     REAPERS.map((name) => reaperOf(pids.engine, name)).filter((pid) => pid !== pids.reaper && pid !== pids.second);
   await until("new reapers", () => fresh().every((pid) => pid !== undefined && isAlive(pid)) && fresh().length === 2);
   assert.ok(works.every(isAlive), "the servers and the code go on");
-  assert.match(await home.log(), /reaper ended/);
+  assert.match(await home.log(), /reaper_ended/);
   const below = descendantsOf(pids.engine);
   // The first of the new ones alone has to know all of them.
   for (const pid of [fresh()[1]!, pids.engine]) Deno.kill(pid, "SIGKILL");

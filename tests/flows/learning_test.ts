@@ -1,7 +1,7 @@
 // It learns what follows what, with which arguments; every call is still made when it is asked for.
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { connectClient, type RawClient, type ToolResult } from "../fixtures/client.ts";
 import { callsIn, createTestHome, sleep, type TestHome, testServer } from "../fixtures/gateway.ts";
 
@@ -13,7 +13,7 @@ interface Shop {
 
 async function shopHome(): Promise<Shop> {
   const serversIn = (dir: string) => ({ shop: testServer("shop", `--log=${dir}/shop.log`) });
-  const home = await createTestHome((dir) => ({ servers: serversIn(dir) }));
+  const home = await createTestHome((dir) => ({ servers: serversIn(dir) }), { hasModel: true });
   return {
     home,
     calls: () => callsIn(`${home.dir}/shop.log`),

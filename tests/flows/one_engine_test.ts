@@ -6,7 +6,7 @@ import { createTestHome, endProcess, isAlive, sleep, type TestHome, testServer, 
 import { read, run, task } from "../fixtures/workflow.ts";
 
 const CONFIG = { servers: { kit: testServer("kit") }, policy: { effects: { "kit:echo": "read" } } };
-const LEFT = /home lost.*was removed or replaced/;
+const LEFT = /home_lost.*was removed or replaced/;
 
 /** The engines of a home, whichever way those who started them spelled it. */
 async function enginesOf(dir: string): Promise<number[]> {

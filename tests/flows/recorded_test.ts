@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../../src/db/pglite.ts";
+import { openDatabase } from "../../src/db/pglite/open.ts";
 import { connectClient } from "../fixtures/client.ts";
 import { createTestHome, testServer } from "../fixtures/gateway.ts";
 

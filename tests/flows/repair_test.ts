@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 import { crash, linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
 
 const CONFIG = {
@@ -12,7 +13,7 @@ const CONFIG = {
 const code = (id: string, text: string, more = {}) => ({ id, type: "code_execution", code: text, ...more });
 
 Deno.test("a run whose last task had a wrong path is repaired by replace; nothing that succeeded is done again", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   await Deno.writeTextFile(`${home.dir}/right`, "right");
@@ -38,7 +39,7 @@ Deno.test("a run whose last task had a wrong path is repaired by replace; nothin
 });
 
 Deno.test("an end that gave null is among the results, for an agent and at the command line", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const tasks = [code("nothing", "return null"), code("zero", "return 0"), code("empty", 'return ""')];
   const answer = await run(client, tasks);
@@ -50,7 +51,7 @@ Deno.test("an end that gave null is among the results, for an agent and at the c
 });
 
 Deno.test("an aborted run and one that ran out of time go on by replace, the latter with its time anew", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const late = await run(client, [
@@ -78,7 +79,7 @@ Deno.test("an aborted run and one that ran out of time go on by replace, the lat
 });
 
 Deno.test("a failed run, an aborted one and one that ran out of time go on by retry and by inject", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const wanted = `${home.dir}/wanted`;
@@ -123,7 +124,7 @@ Deno.test("a failed run, an aborted one and one that ran out of time go on by re
 });
 
 Deno.test("a call that may have happened is not run again by retry or replace, only by resolve", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const tasks = [
@@ -168,7 +169,7 @@ Deno.test("a call that may have happened is not run again by retry or replace, o
 });
 
 Deno.test("code that acted and then failed is run again without acting again, also with other code", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const wanted = `${home.dir}/wanted`;
@@ -193,7 +194,7 @@ Deno.test("code that acted and then failed is run again without acting again, al
 });
 
 Deno.test("tasks that have not begun are replaced and taken out, of a run that waits and of one that runs", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const chain = [
     task("a", "kit:echo", { text: "a" }),
@@ -242,7 +243,7 @@ Deno.test("tasks that have not begun are replaced and taken out, of a run that w
 });
 
 Deno.test("each effect inside code is a pause of its own, shown with its arguments", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const text = `for (const n of [1, 2, 3]) await kit.append({ file: ${
@@ -267,7 +268,7 @@ async function list(client: RawClient) {
 }
 
 Deno.test("status without an id lists this session's runs and this folder's unfinished ones", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using first = await connectClient(home);
   assert.match((await list(first)).next, /^No run of this session is known; in this folder none is unfinished/);
   const done = await run(first, [task("a", "kit:echo", { text: "a" })]);
@@ -300,7 +301,7 @@ Deno.test("status without an id lists this session's runs and this folder's unfi
 });
 
 Deno.test("status without an id lists a call that waits for a human as this session's, and what an earlier engine ran", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const asked = JSON.parse(textOf(await client.use("kit:ask")));
   assert.deepEqual([asked.status, asked.pending.reason], ["paused", "question"]);
@@ -325,7 +326,7 @@ Deno.test("status without an id lists a call that waits for a human as this sess
 });
 
 Deno.test("what was repaired is in the journal: a crash right after it loses nothing of it", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const failed = await run(client, [
@@ -340,12 +341,12 @@ Deno.test("what was repaired is in the journal: a crash right after it loses not
   }).catch(() => {});
   await sleep(800);
   await crash(home);
-  const done = await untilStatus(client, failed.workflow_id, "completed", 20_000);
+  const done = await untilStatus(client, failed.workflow_id, "completed");
   assert.deepEqual([done.results.bad, (await linesOf(file)).length], ["waited", 2]);
 });
 
 Deno.test("a decision that is refused releases nothing, also of a run that is just coming to its pause", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   for (let round = 0; round < 8; round++) {
@@ -370,7 +371,7 @@ Deno.test("a decision that is refused releases nothing, also of a run that is ju
 });
 
 Deno.test("retry means the tasks it names by any name, and takes nothing that belongs to another action", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const failed = await run(client, [task("a", "kit:fail"), task("b", "kit:fail")]);
   const id = failed.workflow_id;
@@ -390,7 +391,7 @@ Deno.test("retry means the tasks it names by any name, and takes nothing that be
 });
 
 Deno.test("while the tasks of a running run are changed, its status and abort answer at once, and its caller waits on", async () => {
-  await using home = await createTestHome(CONFIG);
+  await using home = await shareTestHome(CONFIG);
   await using client = await connectClient(home);
   const file = `${home.dir}/oracle`;
   const running = client.call("run_workflow", {

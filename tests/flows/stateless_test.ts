@@ -91,7 +91,7 @@ Deno.test("s26-005: a server may ask only for what was offered to it", async () 
       const result = await client.use("odd:act");
       assert.equal(result.isError, true);
       assert.match(textOf(result), /asks for (sampling\/createMessage|files\/delete), which this client did not offer/);
-      const flag = /"message":"server asked for what it was not offered".*"server":"odd"/;
+      const flag = /"message":"server_request_not_offered".*"server":"odd"/;
       await until("it is noted", async () => flag.test(await logOf(place)));
     }
   }

@@ -22,7 +22,7 @@ Deno.test("sto-001: an engine that is killed again and again loses no catalogue 
 });
 
 Deno.test("sto-003: a database that cannot be used is left as it is, said clearly, and calls go on without it", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await createTestHome({ servers: SERVERS }, { isNew: true });
   await Deno.mkdir(`${home.dir}/data`);
   await Deno.writeFile(`${home.dir}/data/PG_VERSION`, crypto.getRandomValues(new Uint8Array(100)));
   const before = await Deno.readFile(`${home.dir}/data/PG_VERSION`);

@@ -68,7 +68,7 @@ Deno.test("poi-103: a tool that acts is not said to read while the engine runs; 
   await client.use("s:peek");
   await until("the new list", async () => "late" in await effects());
   assert.deepEqual(await effects(), { frobnicate: "effectful", peek: "effectful", late: "effectful" });
-  assert.match(await home.log(), /tools changed/);
+  assert.match(await home.log(), /tools_changed/);
   // The next engine takes the server's word.
   await endProcess((await home.enginePid())!);
   assert.equal((await effects()).frobnicate, "read");

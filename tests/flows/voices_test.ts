@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { connectClient, type Message, type RawClient, textOf, type ToolResult } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { shareTestHome } from "../fixtures/shared_home.ts";
 import { task } from "../fixtures/workflow.ts";
 
 const SERVERS = { bad: testServer("voices"), modern: testServer("voices", "--modern") };
@@ -58,7 +59,7 @@ Deno.test("prompts, offers, logs and progress have no invisible character", asyn
 
 for (const era of ["legacy", "modern"] as const) {
   Deno.test(`in results that a ${era} client gets, hiding characters are escapes with a note; plain text is untouched`, async () => {
-    await using home = await createTestHome({ servers: SERVERS });
+    await using home = await shareTestHome({ servers: SERVERS });
     await using client = await connectClient(home, { era });
     for (const server of ["bad", "modern"]) {
       const result = await client.use(`${server}:say`);
@@ -101,7 +102,7 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 Deno.test("values for code, references and stored results keep every character", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await shareTestHome({ servers: SERVERS });
   await using client = await connectClient(home);
   const code = "const v = await bad.say({}); return Object.values(v)[0].includes('\\u{e0041}\\u202e\\u001b[8m')";
   assert.equal(JSON.parse(textOf(await client.call("execute_code", { code }))).result, true);
@@ -165,7 +166,7 @@ async function questionOf(client: RawClient, name: string, args: Message): Promi
 
 for (const era of ["legacy", "modern"] as const) {
   Deno.test(`questions to a ${era} client carry the server's name, are clean and lead to safe pages, on every path`, async () => {
-    await using home = await createTestHome({ servers: SERVERS });
+    await using home = await shareTestHome({ servers: SERVERS });
     await using client = await connectClient(home, { era, capabilities: ELICITATION });
     const paths = (tool: string, args: Message): [string, Message][] => [
       ["call_tool", { tool, arguments: args }],
@@ -231,7 +232,7 @@ Deno.test("pages that an error asks for are named and checked, put or passed on"
 });
 
 Deno.test("a server puts one question at a time, 20 for a call at most, and asks the client's model as often", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await shareTestHome({ servers: SERVERS });
   await using client = await connectClient(home, { capabilities: ELICITATION });
   for (const method of ["ask", "sample"]) {
     const answer = method === "ask"

@@ -1,4 +1,4 @@
-// deno task e2e:install: types what the README tells a person to type, line by line, in a fresh clone with an empty home
+// deno task e2e:readme: types what the README tells a person to type, line by line, in a fresh clone with an empty home
 // and an empty cache. Exits 1 when a line fails; a line that this file does not know how to type fails, too.
 import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
@@ -14,12 +14,13 @@ const PATH = `${home}/.local/bin:${Deno.env.get("PATH")}`;
 const env = { PATH, HOME: home, TERM: "xterm", SHELL: "/bin/sh", NO_COLOR: "1", ...npmSettings() };
 const LONGEST_MS = 180_000;
 let lastRun = "";
-let entry: Entry | undefined;
 
 /** Lines that are typed elsewhere, or by hand only, and why. */
 const ELSEWHERE: readonly [RegExp, string][] = [
   [/ task test$/, "it runs all tests"],
   [/^claude mcp add/, "deno task e2e:claude does it"],
+  [/^agentcards (?:login|logout) /, "it takes a server to sign in to: tests/flows/sign_in_test.ts has one"],
+  [/^npm (?:install|rm) -g|^rm -r /, "it is for a package, or removes everything"],
   ...values.demo ? [] : [[/ task demo$/, "--demo does it"] as [RegExp, string]],
 ];
 
@@ -30,6 +31,8 @@ const MEANT: Readonly<Record<string, () => string>> = {
   NAME: () => "hello",
   TOOL: () => "files:list_directory",
   FILE: () => `${home}/backup.tgz`,
+  "cert.pem": () => `${home}/cert.pem`,
+  "key.pem": () => `${home}/key.pem`,
 };
 
 interface Typed {
@@ -99,11 +102,19 @@ async function prepare(): Promise<void> {
       },
     }),
   );
+  const certificate = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=gateway.example"];
+  const files = ["-keyout", `${home}/key.pem`, "-out", `${home}/cert.pem`];
+  const made = await new Deno.Command("openssl", { args: [...certificate, ...files], stderr: "null" }).output();
+  assert.ok(made.success, "openssl makes a certificate");
+  await Deno.chmod(`${home}/key.pem`, 0o600);
   await Deno.writeTextFile(
     `${home}/hello.yaml`,
     `tasks:\n  - { id: dirs, tool: "files:list_allowed_directories" }\n  - { id: list, tool: "files:list_directory", arguments: { path: "${home}" } }\n`,
   );
 }
+
+/** The address that `serve --http` tells. */
+const SERVED = /https?:\/\/[\w.]+:\d+/;
 
 async function typeAll(): Promise<void> {
   const claude = await Deno.readTextFile(`${home}/.claude.json`);
@@ -119,18 +130,17 @@ async function typeAll(): Promise<void> {
     ).replace('"path": "."', `"path": "${home}"`);
     const isInit = /^agentcards init$/.test(line);
     const isAsked = isInit || /init --undo$/.test(line);
-    const isServing = /serve --http$/.test(line);
+    const isServing = /serve --http/.test(line);
     const { code, said } = await type(typed, {
       ...isAsked && { answer: "y" },
-      ...isServing && { until: /http:\/\/127/ },
+      ...isServing && { until: SERVED },
     });
     out(`${code === 0 || isServing ? "✓" : "✗"}  ${line}\n`);
-    assert.ok(code === 0 || (isServing && /http:\/\/127/.test(said)), `${typed}\nended with ${code}:\n${said}`);
+    assert.ok(code === 0 || (isServing && SERVED.test(said)), `${typed}\nended with ${code}:\n${said}`);
     const changed = await Deno.readTextFile(`${home}/.claude.json`);
     if (isInit) {
       assert.deepEqual(Object.keys(JSON.parse(changed).mcpServers), ["agentcards"], said);
-      entry = JSON.parse(changed).mcpServers.agentcards;
-      assert.match(await askAsClaudeDoes(entry!), /servers \(files, memory\)/);
+      assert.match(await askAsClaudeDoes(JSON.parse(changed).mcpServers.agentcards), /servers \(files, memory\)/);
     }
     if (/init --undo/.test(line)) {
       assert.equal(changed, claude, "the client's file is as it was");
@@ -176,42 +186,9 @@ async function askAsClaudeDoes(entry: Entry): Promise<string> {
   return value + errors;
 }
 
-/** The version of a package that an update might bring, with its checksum. */
-const OTHER = {
-  version: "4.6.6",
-  integrity: "sha512-4UmzQUF5fxvfcYHlbjBmejU+w+hbDnWFx4aS8kBx7nPBHcO2SqPbpAG8snbdg+Xse4pRefR98hgjFgIMCI/UhA==",
-};
-
-/** An update that changed a package, without setup: commands and clients are told at once what to do. */
-async function pullWithoutSetup(entry: Entry): Promise<void> {
-  const paths = [`${clone}/deno.lock`, `${clone}/deno.json`];
-  const before = await Promise.all(paths.map((path) => Deno.readTextFile(path)));
-  const was = /npm:zod@([\d.]+)"/.exec(before[1]!)![1]!;
-  await type("agentcards engine stop");
-  for (const [i, path] of paths.entries()) {
-    const text = before[i]!.replaceAll(`zod@${was}`, `zod@${OTHER.version}`).replaceAll(
-      `"${was}"`,
-      `"${OTHER.version}"`,
-    );
-    const checksum = new RegExp(`("zod@${OTHER.version.replaceAll(".", "\\.")}": \\{\\s*"integrity": )"[^"]*"`);
-    await Deno.writeTextFile(path, text.replace(checksum, `$1"${OTHER.integrity}"`));
-  }
-  const { code, said } = await type("agentcards status");
-  assert.notEqual(code, 0);
-  assert.match(said, /its packages were not\. In .* run: npx -y deno@[\d.]+ task setup/);
-  const began = performance.now();
-  assert.match(await askAsClaudeDoes(entry), /task setup/);
-  assert.ok(performance.now() - began < 15_000, "nobody waits for what cannot come");
-  for (const [i, path] of paths.entries()) await Deno.writeTextFile(path, before[i]!);
-  assert.equal((await type("npx -y deno@2.9.6 task setup")).code, 0);
-  assert.equal((await type("agentcards status")).code, 0);
-  out("✓  an update without setup is told, and setup mends it\n");
-}
-
 try {
   await prepare();
   await typeAll();
-  await pullWithoutSetup(entry!);
 } finally {
   const pid = parseInt(await Deno.readTextFile(`${home}/.agentcards/engine.lock`).catch(() => ""));
   if (pid) await endProcess(pid);
