@@ -96,7 +96,7 @@ Deno.test("init brings servers over, serves them, and undo puts every byte back"
 
   // The command that was written works from anywhere.
   const { command, args } = rewritten.mcpServers.agentcards;
-  assert.equal(args.at(-1), "serve");
+  assert.deepEqual(args.slice(-3), ["serve", "--client", "cursor"]);
   const child = new Deno.Command(command, {
     args,
     cwd: "/",
