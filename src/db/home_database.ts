@@ -19,6 +19,8 @@ export interface HomeDatabaseOptions {
   readonly results: string;
   readonly durability: Durability;
   readonly version: string;
+  /** False once the home is another's. */
+  readonly isStillOurs?: (() => boolean) | undefined;
   /** True while work is under way that must not wait. */
   isBusy(): boolean;
   /** Told after the database was opened anew. */
@@ -45,7 +47,7 @@ const AFTER_FAILURE_MS = 3_600_000;
 
 export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
   const { dataDir, marker, backups, results, durability, version, isBusy, onReopened } = options;
-  const keeper = createMarkerKeeper(marker);
+  const keeper = createMarkerKeeper(marker, options.isStillOurs);
   let nextBackup = 0;
   let current: FolderDatabase | undefined;
 

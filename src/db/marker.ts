@@ -105,23 +105,29 @@ async function positionOf(db: Pick<Database, "query">): Promise<number> {
   return Number(row!.position);
 }
 
-async function write(db: Database, path: string, { identity, marks }: Marker): Promise<void> {
+async function write(
+  db: Database,
+  path: string,
+  { identity, marks }: Marker,
+  isStillOurs: () => boolean = () => true,
+): Promise<void> {
   // A commit that waits for the disk takes everything before it along.
   await db.exec("insert into config_metadata values ('marked', '0') on conflict (key) do update set value = '0'");
   const mark = { position: await positionOf(db), at: Date.now() };
   const oldest = mark.at - MAY_BE_OLDER_MS;
   const recent = marks.filter(({ at }, i) => at >= oldest || (marks[i + 1]?.at ?? Infinity) >= oldest);
-  await writeChecked(path, JSON.stringify({ identity, marks: [...recent, mark] } satisfies Marker));
+  if (isStillOurs()) await writeChecked(path, JSON.stringify({ identity, marks: [...recent, mark] } satisfies Marker));
 }
 
 /** Keeps the marker up to date, at most once a second while rows are written. */
-export function createMarkerKeeper(path: string) {
+/** `isStillOurs`: false once the home is another's. The marker is found by its path, and would then be that of a copy. */
+export function createMarkerKeeper(path: string, isStillOurs: () => boolean = () => true) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
 
   async function mark(db: Database): Promise<void> {
     const known = await readMarker(path);
-    if (known) await write(db, path, known);
+    if (known) await write(db, path, known, isStillOurs);
   }
 
   function markNow(db: Database): Promise<void> {

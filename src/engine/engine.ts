@@ -1,6 +1,6 @@
 import { ensureHome, ensureSocketFolder, type Home, locateHome, socketPath } from "../config/start.ts";
 import type { Gateway } from "../control/mod.ts";
-import { takeLock } from "../db/start.ts";
+import { identityOf, takeLock } from "../db/start.ts";
 import { AgentCardsError, describe } from "../model/start.ts";
 import { VERSION } from "../platform/start.ts";
 import {
@@ -64,6 +64,7 @@ async function run(home: Home): Promise<number> {
   >;
   using possession = watchPossession(home, (lost) => void abandonHome(lost, { report }));
   const { isStillOurs } = possession;
+  const lockIdentity = identityOf(home.lock);
   const rest = Promise.withResolvers<void>();
   const gateway = front.then(() => void setTimeout(rest.resolve, REST_AFTER_MS)).then(() => rest.promise)
     .then(() => (import("./gateway.ts" as string) as Promise<typeof import("./gateway.ts")>))
@@ -90,7 +91,7 @@ async function run(home: Home): Promise<number> {
     idle.busy();
     try {
       const isAlone = () => connections.size === 1 && isIdle();
-      await serveConnection(channel, { home, front, rest, gateway, activity, newer, stop, isAlone });
+      await serveConnection(channel, { home, lockIdentity, front, rest, gateway, activity, newer, stop, isAlone });
     } catch (error) {
       await report("connection failed", error);
     } finally {
@@ -172,6 +173,7 @@ function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
 
 interface Engine {
   readonly home: Home;
+  readonly lockIdentity: string | undefined;
   readonly front: Promise<typeof import("../serve/client_connection.ts")>;
   /** Resolved when the rest of the engine is to be loaded. */
   readonly rest: PromiseWithResolvers<void>;
@@ -240,7 +242,13 @@ async function serveConnection(client: Channel, engine: Engine): Promise<void> {
 }
 
 function greet(line: Line, engine: Engine): { hello?: Hello; welcome: Welcome } {
-  const welcome = { agentcards: PROTOCOL, version: VERSION, pid: system.pid, takesAgain: true };
+  const welcome = {
+    agentcards: PROTOCOL,
+    version: VERSION,
+    pid: system.pid,
+    takesAgain: true,
+    lock: engine.lockIdentity,
+  };
   let hello: unknown;
   try {
     hello = line instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(line)) : undefined;

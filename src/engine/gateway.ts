@@ -58,6 +58,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
           results: home.results,
           durability: settings.durability,
           version: VERSION,
+          isStillOurs: options.isStillOurs,
           isBusy: () => workflows.isRunning(),
           onReopened: () => void workflows.recover(),
         })

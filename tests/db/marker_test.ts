@@ -51,6 +51,21 @@ Deno.test("a database is used again and again, and an emptied folder is not take
   });
 });
 
+Deno.test("a home that is another's keeps its marker", async () => {
+  await withHome(async (home) => {
+    await opened(home, write);
+    const db = await openDatabase(home.data, {});
+    const before = await Deno.readTextFile(home.marker);
+    for (const isStillOurs of [false, true]) {
+      const keeper = createMarkerKeeper(home.marker, () => isStillOurs);
+      keeper.written(db);
+      await keeper.settle(db);
+      assert.equal(await Deno.readTextFile(home.marker) === before, !isStillOurs);
+    }
+    await db.close();
+  });
+});
+
 Deno.test("a copy of before is refused, a database of another home too", async () => {
   await withHome(async (home) => {
     await opened(home, write);

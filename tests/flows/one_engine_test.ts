@@ -136,7 +136,13 @@ Deno.test("a copy of a home does not lead to the engine of the home it was copie
   await using other = await createTestHome(CONFIG);
   await home.run(["status"]);
   await Deno.copyFile(`${home.dir}/engine.lock`, `${other.dir}/engine.lock`);
-  const { stdout, stderr } = await other.run(["status", "--json"]);
+  // An engine that took the lock a moment ago has not written its own socket down.
+  using lock = await Deno.open(`${other.dir}/engine.lock`, { read: true, write: true });
+  await lock.lock(true);
+  const asked = other.run(["status", "--json"]);
+  await sleep(1_000);
+  await lock.unlock();
+  const { stdout, stderr } = await asked;
   assert.notEqual((JSON.parse(stdout) as { pid: number }).pid, await home.enginePid(), stderr);
 });
 

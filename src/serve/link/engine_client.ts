@@ -181,6 +181,10 @@ async function greet(
     if (first === undefined) return undefined;
     const welcome = parseWelcome(first);
     if (welcome.error) throw new AgentCardsError("ENGINE_BUSY", `The engine refused: ${welcome.error}`);
+    if (welcome.lock !== undefined && welcome.lock !== identityOf(options.home.lock)) {
+      channel.close();
+      return new Error("the engine on the socket is that of another home");
+    }
     const takesAgain = connection !== undefined && welcome.takesAgain === true;
     return welcome.leaving ? undefined : { channel: answeringVariables(channel, env), pid: welcome.pid, takesAgain };
   } catch (error) {

@@ -56,6 +56,8 @@ export interface Welcome {
   readonly leaving?: boolean;
   /** Whether it takes requests again that an engine before it was sent. Older versions do not say so. */
   readonly takesAgain?: boolean;
+  /** The identity of the lock that the engine holds: a copied lock file leads to the engine of another home. */
+  readonly lock?: string;
   readonly error?: string;
 }
 
