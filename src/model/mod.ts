@@ -28,6 +28,7 @@ export {
   messageOf,
   toAgentCardsError,
 } from "./errors.ts";
+export type { Expression, ExpressionNode } from "./cel/expression.ts";
 export { exposedName, exposedUri, exposedUriParts } from "./exposed.ts";
 export { foldArguments } from "./fold.ts";
 export { madeVisible, withoutInvisible } from "./invisible.ts";
