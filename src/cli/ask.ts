@@ -22,4 +22,12 @@ export async function ask<M extends MethodName>({ cwd = system.cwd(), ...request
   }
 }
 
-const READING: ReadonlySet<MethodName> = new Set(["status", "search", "tools", "runs", "run_show", "approvals"]);
+const READING: ReadonlySet<MethodName> = new Set([
+  "status",
+  "search",
+  "tools",
+  "runs",
+  "run_show",
+  "approvals",
+  "triggers",
+]);

@@ -16,6 +16,7 @@ import { AgentCardsError, toolId } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { fs } from "../platform/start.ts";
 import { isAbsolute, resolve } from "node:path";
+import { stopTriggers } from "../workflow/mod.ts";
 import { ask } from "./ask.ts";
 import { stopEngine } from "./engine.ts";
 import { confirm } from "./prompts/confirm.ts";
@@ -61,7 +62,7 @@ export async function restore(given: string | undefined, options: RestoreCommand
     });
   }
   const isActing = await actingTasks(home);
-  let waiting = 0;
+  let [waiting, stopped] = [0, 0];
   const { kept } = await restoreDatabase({
     file,
     dataDir: home.data,
@@ -69,10 +70,12 @@ export async function restore(given: string | undefined, options: RestoreCommand
     backups: home.backups,
     async prepare(db) {
       waiting = await markRestored(db, await isActing(db));
+      stopped = await stopTriggers(db);
       await takePlace(db, home.marker);
     },
   });
   terminal.out(`Restored ${file}.${kept ? ` The database of before is in ${kept}.` : ""}\n`);
+  if (stopped > 0) terminal.out("Workflows that started by themselves are off: `agentcards triggers` lists them.\n");
   if (waiting > 0) {
     const [subject, object] = waiting === 1 ? ["One run was", "it"] : [`${waiting} runs were`, "them"];
     terminal.out(

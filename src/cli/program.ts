@@ -7,6 +7,7 @@ import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
 import { thisTerminal } from "./screen/terminal.ts";
+import { addTriggers } from "./triggers/commands.ts";
 
 /** 0 done, 1 failed, 2 wrong usage; 3 a run that paused. */
 const WRONG_USAGE = 2;
@@ -377,6 +378,7 @@ const GROUPS = [
   addTools,
   addRuns,
   addWorkflows,
+  addTriggers,
   addApprovals,
   addAudit,
   addHome,

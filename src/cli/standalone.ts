@@ -17,6 +17,7 @@ export async function serveStandalone(clientName?: string): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) system.addSignalListener(signal, client.close);
   const session = gateway.openSession({ cwd: system.cwd(), env: system.env(), viewer: { client: clientName } });
   session.catch(() => {});
+  void gateway.triggers.begin();
   await serveClient(client, session);
   return 0;
 }

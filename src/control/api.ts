@@ -2,7 +2,7 @@ import { z } from "../../deps.ts";
 import type { Found } from "../call/mod.ts";
 import type { Effect, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
-import type { RunBody, RunDetails, RunReport } from "../workflow/mod.ts";
+import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
 import type {
   ApprovalReport,
   EmbedProgress,
@@ -52,6 +52,12 @@ export const PARAMS = {
   status: NONE,
   stop: NONE,
   tools: z.strictObject({ server: optional }),
+  trigger_off: z.strictObject({ name: text }),
+  /** Switches on the text with this hash, which a person was shown. */
+  trigger_on: z.strictObject({ name: text, hash: text }),
+  trigger_show: z.strictObject({ name: text }),
+  trigger_try: z.strictObject({ name: text }),
+  triggers: NONE,
   workflow_import: z.strictObject({ name: text, text, replace: z.boolean().optional() }),
   workflow_remove: z.strictObject({ name: text }),
   workflow_save: z.strictObject({
@@ -102,6 +108,11 @@ interface Results {
   status: EngineReport;
   stop: { readonly pid: number };
   tools: { readonly tools: readonly JudgedTool[]; readonly notes: readonly string[] };
+  trigger_off: { readonly off: readonly string[] };
+  trigger_on: TriggerText;
+  trigger_show: TriggerText;
+  trigger_try: RunBody;
+  triggers: readonly TriggerReport[];
   workflow_import: SavedReport;
   workflow_remove: { readonly removed: string; readonly path: string };
   workflow_save: SavedReport;

@@ -5,7 +5,7 @@ import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
 import type { Audit } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
-import type { SavedWorkflows, Workflows, WorkSession } from "../workflow/mod.ts";
+import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {
@@ -23,6 +23,7 @@ export interface Gateway extends AsyncDisposable {
   readonly learning: Learning;
   readonly suggestions: Suggestions;
   readonly saved: SavedWorkflows;
+  readonly triggers: Triggers;
   readonly audit: Audit;
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */

@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly input?: JsonObject;
   /** The saved workflows that the run is part of, the outermost first. */
   readonly chain?: readonly string[];
+  /** The saved workflows that led to the start of the run, by triggers: none of them is started by it. */
+  readonly after?: readonly string[];
 }
 
 /** The cause of a skipped task: its own condition was false, or a task that it needs did not succeed. */

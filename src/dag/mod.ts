@@ -1,11 +1,12 @@
 // The door of this room: other rooms import this file only.
 export { APPROVAL_MS, approvalHash, isGenuine, isNotAllowed, notAllowed } from "./approval.ts";
 export { describeEffects } from "./code_call.ts";
-export { loadConditions } from "./condition/conditions.ts";
+export { eventCondition, loadConditions } from "./condition/conditions.ts";
 export { createEventStream } from "./event_stream.ts";
 export {
   type DecidedBy,
   type Decision,
+  type EndStatus,
   type Happening,
   isOver,
   type Pending,

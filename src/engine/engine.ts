@@ -105,7 +105,11 @@ async function run(home: Home): Promise<number> {
   possession.add(path);
   idle.rest();
   // Soon needed, but not before the first client has its list of tools. A look then finds the folder that was opened.
-  const open = () => gateway.then(async ({ database }) => (await database()).ready()).then(isStillOurs).catch(() => {});
+  const open = () =>
+    gateway.then(async ({ database, triggers }) => {
+      await (await database()).ready();
+      if (isStillOurs()) await triggers.begin();
+    }).catch(() => {});
   const warmUp = setTimeout(open, WARM_UP_AFTER_MS);
   const sweeping = setTimeout(
     () =>
@@ -156,19 +160,22 @@ async function listen(path: string, onConnection: (socket: net.Socket) => void):
 function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isBusy = false;
-  return {
+  const idle = {
     busy() {
       isBusy = true;
       clearTimeout(timer);
     },
     rest() {
       isBusy = false;
-      gateway.then(({ idleExitMs }) => idleExitMs()).then((idleExitMs) => {
+      gateway.then(async ({ idleExitMs, triggers }) => {
+        const ms = await idleExitMs();
         clearTimeout(timer);
-        if (!isBusy) timer = setTimeout(stop, idleExitMs);
-      }, stop);
+        // A workflow that starts by itself keeps its engine.
+        if (!isBusy) timer = setTimeout(() => triggers.isOn() ? idle.rest() : stop(), ms);
+      }).catch(stop);
     },
   };
+  return idle;
 }
 
 interface Engine {

@@ -6,16 +6,14 @@ import {
   createPrivacy,
   createResultStore,
   openPiiVault,
-  openSession,
   type PiiVault,
-  type Session,
   type Shared,
 } from "../call/mod.ts";
 import { createCodeRoom } from "../code/mod.ts";
 import { type Config, DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
 import type { Gateway } from "../control/mod.ts";
 import { createJournal } from "../dag/mod.ts";
-import type { HomeDatabase } from "../db/mod.ts";
+import type { Database, HomeDatabase } from "../db/mod.ts";
 import { lazyDatabase } from "../db/start.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
 import { AgentCardsError, describe } from "../model/mod.ts";
@@ -23,11 +21,18 @@ import { type Audit, headSender, openAudit } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
-import { createRedactor, log, type LogLevel, startLog, stopLog } from "../telemetry/mod.ts";
+import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
-import { createSavedRunner, createSavedWorkflows, createWorkflows, filesFromDatabase } from "../workflow/mod.ts";
+import {
+  createSavedRunner,
+  createSavedWorkflows,
+  createTriggers,
+  createWorkflows,
+  filesFromDatabase,
+} from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
 import { watchConfig } from "./config_watch.ts";
+import { createWorkSessions } from "./work_sessions.ts";
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
@@ -40,10 +45,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   await ensureHome(home);
   const redactor = createRedactor();
   const settings = await engineSettings(home);
-  await startLog({ directory: home.logs, level: settings.log_level, stderr: options.logToStderr, redactor })
-    .catch((error) => stdio.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
-  if (settings.problem) log("error", "configuration_refused", { reason: settings.problem });
-  log("info", "engine_started", { version: VERSION, pid: system.pid });
+  await beginLog(home, { ...options, settings, redactor });
   void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
   let opening: Promise<HomeDatabase> | undefined;
@@ -60,7 +62,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
           version: VERSION,
           isStillOurs: options.isStillOurs,
           isBusy: () => workflows.isRunning(),
-          onReopened: () => void workflows.recover(),
+          onReopened: () => void workflows.recover().then(triggers.begin),
         })
       );
   const db = lazyDatabase(async () => (await database()).database);
@@ -68,13 +70,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let reaper: Reaper | undefined;
   let isClosing = false;
   let vault: PiiVault | undefined;
-  const { limits, durability } = settings;
-  const results = createResultStore({
-    directory: home.results,
-    database: db,
-    limits,
-    isSynced: durability === "power",
-  });
+  const results = resultsOf(home, { db, settings });
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(db);
   const audit = auditOf(home, settings.audit);
@@ -84,11 +80,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
     home,
-    catalogues: createCatalogueStore(db, {
-      copy: home.catalogue,
-      hints: `${home.cache}/offering.json`,
-      onHint: () => forgetShown(home),
-    }),
+    catalogues: cataloguesOf(home, db),
     results,
     search,
     redactor,
@@ -108,7 +100,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     saved,
     runSaved: (session, name, call) => runSaved(session, name, call),
   };
-  const sessions = new Set<Session>();
+  const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
+    shared,
+    isClosing: () => isClosing,
+    parts: () => ({ workflows, code, suggestions }),
+  });
   // The caller holds the home's lock, so nobody else can have the database open.
   const journal = createJournal(db, {
     isAlone: true,
@@ -125,13 +121,15 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const runSaved = createSavedRunner(saved, workflows);
   const suggestions = createSuggestions(learning);
 
-  /** All that are open; one whose connection is gone may still carry a run, but takes up no other. */
-  const open = new Set<Session>();
   const watching = watchConfig(open);
-
-  const dispose = async (session: Session) => {
-    if (open.delete(session)) await session[Symbol.asyncDispose]();
-  };
+  const triggers = createTriggers({
+    home,
+    database: db,
+    saved,
+    workflows,
+    openSession,
+    closeSession,
+  });
   return {
     home,
     sessions,
@@ -142,30 +140,22 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     redactor,
     database,
     databaseState: () => opened?.state() ?? { kind: "closed" },
-    async openSession(context) {
-      if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
-      const session = await openSession(shared, context);
-      sessions.add(session);
-      open.add(session);
-      return Object.assign(session, { workflows, code, suggestions });
-    },
+    openSession,
     workflows,
     code,
     learning,
     suggestions,
     saved,
+    triggers,
     audit,
-    async closeSession(session) {
-      sessions.delete(session);
-      await workflows.released(session);
-      await dispose(session);
-    },
+    closeSession,
     async [Symbol.asyncDispose]() {
       isClosing = true;
       watching[Symbol.dispose]();
+      triggers.close();
       await workflows.close();
       await code.close();
-      await Promise.all([...open].map(dispose));
+      await disposeAll();
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
       await reaper?.close();
       large.close();
@@ -181,6 +171,38 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await stopLog();
     },
   };
+}
+
+interface LogParts extends GatewayOptions {
+  readonly settings: EngineSettings;
+  readonly redactor: Redactor;
+}
+
+async function beginLog(home: Home, { logToStderr, settings, redactor }: LogParts): Promise<void> {
+  await startLog({ directory: home.logs, level: settings.log_level, stderr: logToStderr, redactor })
+    .catch((error) => stdio.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
+  if (settings.problem) log("error", "configuration_refused", { reason: settings.problem });
+  log("info", "engine_started", { version: VERSION, pid: system.pid });
+}
+
+function cataloguesOf(home: Home, db: Database): Shared["catalogues"] {
+  return createCatalogueStore(db, {
+    copy: home.catalogue,
+    hints: `${home.cache}/offering.json`,
+    onHint: () => forgetShown(home),
+  });
+}
+
+function resultsOf(
+  home: Home,
+  { db, settings: { limits, durability } }: { readonly db: Database; readonly settings: EngineSettings },
+) {
+  return createResultStore({
+    directory: home.results,
+    database: db,
+    limits,
+    isSynced: durability === "power",
+  });
 }
 
 function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {

@@ -14,7 +14,14 @@ import {
   type ToolResult,
 } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
-import { parseRun, resumeRequest, type RunBody, runBody, type WorkSession } from "../workflow/mod.ts";
+import {
+  parseRun,
+  resumeRequest,
+  type RunBody,
+  runBody,
+  type StartRequest,
+  type WorkSession,
+} from "../workflow/mod.ts";
 import { system } from "../platform/start.ts";
 import { createGateway } from "./gateway.ts";
 import { watchPossession } from "./possession.ts";
@@ -176,7 +183,7 @@ async function* eventsOf(
   const stream = createEventStream<WorkflowEvent>();
   const given = (request as { input?: JsonObject }).input ?? {};
   const start = "workflow" in request
-    ? await saved.prepare(session, request.workflow, given)
+    ? chained(request.workflow, await saved.prepare(session, request.workflow, given))
     : { ...parseRun(request), name: "" };
   let run = "";
   const view = workflows.start(start, {
@@ -198,6 +205,11 @@ async function* eventsOf(
       await workflows.resume({ workflow_id: run, action: "abort" }, decider).catch(() => {});
     }
   }
+}
+
+/** A run that is part of its saved workflow. */
+function chained(name: string, run: StartRequest): StartRequest {
+  return { ...run, options: { ...run.options, chain: [name] } };
 }
 
 /** The error of a home that another process works in. */

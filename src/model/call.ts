@@ -87,6 +87,8 @@ export interface Origin {
   readonly task?: string;
   /** The saved workflows that the run is part of. */
   readonly chain?: readonly string[];
+  /** The saved workflows that led to the start of the run, by triggers. */
+  readonly after?: readonly string[];
 }
 
 /** One request to a server, from its resolved address to its result. Every path builds one; stages may derive another. */

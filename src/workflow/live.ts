@@ -111,6 +111,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
     const ports = createPorts({
       run: id,
       chain: fold.state.options.chain ?? [],
+      after: fold.state.options.after ?? [],
       session,
       book,
       watchers,

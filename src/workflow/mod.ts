@@ -14,4 +14,7 @@ export { filesFromDatabase } from "./saved/migrate.ts";
 export { preparedRun } from "./saved/prepare.ts";
 export { createSavedRunner } from "./saved/run_saved.ts";
 export { createSavedWorkflows, type SavedWorkflows } from "./saved/saved.ts";
+export type { HookEvent } from "./triggers/service.ts";
+export { stopTriggers } from "./triggers/trigger_store.ts";
+export { createTriggers, type TriggerReport, type Triggers, type TriggerText } from "./triggers/triggers.ts";
 export { createWorkflows } from "./workflows.ts";

@@ -39,6 +39,8 @@ export interface PortOptions {
   readonly run: string;
   /** The saved workflows that the run is part of. */
   readonly chain: readonly string[];
+  /** The saved workflows that led to its start. */
+  readonly after: readonly string[];
   readonly session: Session;
   readonly book: ToolBook;
   /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
@@ -60,7 +62,9 @@ const LARGEST_CHECKED = 65_536;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
-export function createPorts({ run, chain, session, book, watchers, runCode, onProgress }: PortOptions): RunPorts {
+export function createPorts(
+  { run, chain, after, session, book, watchers, runCode, onProgress }: PortOptions,
+): RunPorts {
   const { results, large } = session.shared;
   const questions = createQuestions(watchers, {
     calls: session.calls,
@@ -114,7 +118,7 @@ export function createPorts({ run, chain, session, book, watchers, runCode, onPr
     };
     try {
       const trace = [...watchers].findLast((watcher) => watcher.trace)?.trace;
-      const origin: Origin = { by: options.isFromCode ? "code" : "agent", run, task: task.id, chain };
+      const origin: Origin = { by: options.isFromCode ? "code" : "agent", run, task: task.id, chain, after };
       const nested = server === WORKFLOW_SERVER && { key: () => Promise.resolve(`${run} ${options.key}`) };
       const given = { arguments: args, ...trace && { meta: trace } };
       const call = toolCall(session, { server, name }, given, { caller, origin });

@@ -7,6 +7,7 @@ import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
 import { status } from "./status.ts";
 import { call, search, tools } from "./tools.ts";
+import { triggerOff, triggerOn, triggers, triggerShow, triggerTry } from "./triggers.ts";
 
 /** Every control method by its name. */
 export const METHODS: Methods = {
@@ -31,6 +32,11 @@ export const METHODS: Methods = {
   status,
   stop,
   tools,
+  trigger_off: triggerOff,
+  trigger_on: triggerOn,
+  trigger_show: triggerShow,
+  trigger_try: triggerTry,
+  triggers,
   workflow_import: workflowImport,
   workflow_remove: workflowRemove,
   workflow_save: workflowSave,

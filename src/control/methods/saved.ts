@@ -52,7 +52,7 @@ export const workflowRemove: Method<"workflow_remove"> = async ({ gateway, sessi
 };
 
 /** People say `workflow:NAME` and `NAME`. */
-function bare(name: string): string {
+export function bare(name: string): string {
   const { server, name: rest } = splitToolId(name);
   return server === "workflow" ? rest : name;
 }

@@ -8,11 +8,13 @@ const { createLanguage, isVariable, kindOfValue } = await import("../../model/ce
 const VARIABLES: Readonly<Record<Scope, readonly string[]>> = {
   when: ["deps", "input"],
   until: ["output", "input"],
+  event: ["event"],
 };
 const insteadOfMatches = "contains(), startsWith() or endsWith()";
 const READERS = {
   when: createLanguage({ variables: VARIABLES.when, insteadOfMatches }),
   until: createLanguage({ variables: VARIABLES.until, insteadOfMatches }),
+  event: createLanguage({ variables: VARIABLES.event, insteadOfMatches }),
 };
 
 /** Reads a condition; throws an error that says what is wrong with it. */

@@ -1,7 +1,10 @@
 import { isObject, messageOf } from "../../model/mod.ts";
 
-/** The place where a condition stands: `when` reads `deps`, `until` reads `output`; both read `input`. */
-export type Scope = "when" | "until";
+/**
+ * The place where a condition stands: `when` of a task reads `deps`, `until` reads `output`, both read `input`; that of a
+ * trigger reads `event`.
+ */
+export type Scope = "when" | "until" | "event";
 
 /** A condition of a task, in CEL. */
 export interface Condition {
@@ -38,6 +41,12 @@ export function conditionOf(text: string, scope: Scope): Condition {
   if (compiled.size >= MOST_COMPILED) compiled.delete(compiled.keys().next().value!);
   compiled.set(key, made);
   return made;
+}
+
+/** The condition of a trigger over a hook's event; `loadConditions` was awaited before. */
+export function eventCondition(text: string): (event: unknown) => boolean {
+  const condition = conditionOf(text, "event");
+  return (event) => condition.holds({ event });
 }
 
 /** The tasks that the `when` of a task names: it waits until they have settled, whatever their end. */

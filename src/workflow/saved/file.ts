@@ -10,6 +10,7 @@ import {
 } from "../../model/mod.ts";
 import { type Document, isMap, isNode, isSeq, LineCounter, parseDocument } from "yaml";
 import { parseRun } from "../input.ts";
+import { readTriggers, type Trigger } from "../triggers/form.ts";
 
 /** A workflow as its file says it. */
 export interface WorkflowFile {
@@ -20,9 +21,11 @@ export interface WorkflowFile {
   readonly parameters?: JsonObject;
   readonly tasks: readonly unknown[];
   readonly options: RunOptions;
+  /** What starts it by itself, once a person has switched it on. */
+  readonly on?: readonly Trigger[];
 }
 
-const KEYS = ["name", "description", "version", "parameters", "tasks", "options"];
+const KEYS = ["name", "description", "version", "parameters", "on", "tasks", "options"];
 const SHOWN_PROBLEMS = 10;
 const FORM = "A workflow looks like this: { tasks: [{ id: a, tool: server:tool, arguments: {} }], options: {} }";
 
@@ -44,8 +47,13 @@ export async function parseWorkflowFile(text: string, path: string): Promise<Wor
   const placeOf: PlaceOf = (...at) => placeIn(document, lines, isList ? at.slice(1) : at);
   const problems = problemsOf(file, placeOf);
   if (problems.length > 0) throw unusable(path, problems, FORM);
-  const { name, description, version, parameters, tasks, options = {} } = file as Given;
-  const wrong = [...await taskProblems(tasks, placeOf), ...inputProblems({ tasks, parameters }, placeOf)];
+  const { name, description, version, parameters, tasks, on, options = {} } = file as Given;
+  const { triggers, problems: unfit } = on === undefined ? NO_TRIGGERS : await readTriggers(on);
+  const wrong = [
+    ...unfit.map(({ entry, text }) => `${entry === undefined ? placeOf("on") : placeOf("on", entry)}${text}`),
+    ...await taskProblems(tasks, placeOf),
+    ...inputProblems({ tasks, parameters }, placeOf),
+  ];
   if (wrong.length > 0) throw unusable(path, wrong);
   return deepFreeze({
     ...name !== undefined && { name },
@@ -53,6 +61,7 @@ export async function parseWorkflowFile(text: string, path: string): Promise<Wor
     ...version !== undefined && { version: String(version) },
     ...parameters !== undefined && { parameters: schemaOf(parameters) },
     tasks,
+    ...triggers.length > 0 && { on: triggers },
     options: checkedOptions(options, path, placeOf),
   });
 }
@@ -63,8 +72,11 @@ interface Given {
   readonly version?: string | number;
   readonly parameters?: JsonObject;
   readonly tasks: unknown[];
+  readonly on?: unknown;
   readonly options?: Record<string, unknown>;
 }
+
+const NO_TRIGGERS = { triggers: [], problems: [] };
 
 /** Where something stands, as the beginning of a sentence about it. */
 type PlaceOf = (...at: (string | number)[]) => string;

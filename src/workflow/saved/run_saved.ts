@@ -18,13 +18,13 @@ const DEEPEST_CHAIN = 8;
 /** Runs saved workflows for calls of `workflow:NAME`: those of agents and people, and those of tasks and their code. */
 export function createSavedRunner(saved: SavedWorkflows, workflows: Pick<Workflows, "start" | "attach" | "resume">) {
   return async (session: Session, name: string, call: Call): Promise<CallResult> => {
-    const { run: parent, chain = [] } = call.origin;
+    const { run: parent, chain = [], after = [] } = call.origin;
     requireNew(name, chain);
     const decider: Decider = { session, caller: call, by: "agent" };
     const start = async (watching = decider) => {
       const given = isObject(call.params.arguments) ? call.params.arguments as JsonObject : {};
       const prepared = await saved.prepare(session, name, given);
-      const options = { ...prepared.options, chain: [...chain, name] };
+      const options = { ...prepared.options, chain: [...chain, name], ...after.length > 0 && { after } };
       return await workflows.start({ ...prepared, options }, watching);
     };
     if (parent === undefined) {

@@ -24,6 +24,8 @@ export type Place = Pick<Session, "loaded">;
 
 /** Saved workflows are files: found by search like a tool, called as `workflow:NAME`. */
 export interface SavedWorkflows {
+  /** The folder of the user's own workflows. */
+  readonly home: string;
   all(place: Place): Promise<FolderContent>;
   find(place: Place, name: string): Promise<SavedWorkflow>;
   /** As tools; none where they cannot be read. */
@@ -33,6 +35,8 @@ export interface SavedWorkflows {
   /** Writes a file of the home, once its text is a workflow. */
   save(name: string, text: string, isReplacing?: boolean): Promise<SavedWorkflow>;
   remove(place: Place, name: string): Promise<SavedWorkflow>;
+  /** The workflow of a file, wherever it lies; undefined where it cannot be used. */
+  read(path: string): Promise<SavedWorkflow | undefined>;
 }
 
 const NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
@@ -61,13 +65,13 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
       throw error;
     });
 
+  const readerOf = (folder: string) => readers.getOrInsertComputed(folder, () => createFolderReader(folder));
+
   async function read(place: Place): Promise<FolderContent> {
     const folder = projectFolder(place);
     const [mine, project] = await Promise.all([
       own.read(),
-      folder === undefined
-        ? { workflows: [], broken: [] }
-        : readers.getOrInsertComputed(folder, () => createFolderReader(folder)).read(),
+      folder === undefined ? { workflows: [], broken: [] } : readerOf(folder).read(),
     ]);
     // A project, whose files change with a pull, takes no name of the user's own.
     const taken = new Set([...mine.workflows, ...mine.broken].map(({ name }) => name));
@@ -107,8 +111,13 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
   }
 
   return {
+    home: home.workflows,
     all,
     find,
+    async read(path) {
+      const reader = dirname(path) === home.workflows ? own : readerOf(dirname(path));
+      return (await reader.read()).workflows.find((one) => one.path === path);
+    },
     tools: (place) => within(toolsOf(place), PATIENCE_MS, "the database is still being opened").catch(() => []),
     async prepare(place, name, given) {
       return await preparedRun(await find(place, name), given, `${WORKFLOW_SERVER}:${name}`);
