@@ -38,6 +38,7 @@ export {
   knownCatalogues,
   knownTools,
   listServers,
+  reviewNote,
   serverMeant,
   toolsInMemory,
   warmSearch,
@@ -47,6 +48,7 @@ export { reportSecrets, type SecretsReport } from "./secret_report.ts";
 export type { Session, SessionContext, Shared } from "./session.ts";
 export { retireUnused } from "./shared_servers.ts";
 export { fileOf } from "./session_observer.ts";
+export { withheldError } from "./stages/pin.ts";
 export { CALL_TIMEOUT_MS } from "./stages/send.ts";
 export type { GuardedCall, Guardrail, GuardVerdict } from "./stages/guard.ts";
 export { requireReadable } from "./stored_access.ts";

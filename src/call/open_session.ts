@@ -24,6 +24,7 @@ import {
 } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import { createLooks } from "./looks.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
 import { createObserver } from "./session_observer.ts";
@@ -56,6 +57,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   let effects = new WeakMap<Tool, Effect>();
   const servers = new Map<string, UsedServer>();
   const retiring = new Set<Server>();
+  const looks = createLooks();
   const heard = new Map<string, Set<(event: ServerEvent) => void>>();
   let isClosed = false;
 
@@ -120,6 +122,11 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       const entry = Object.hasOwn(servers, server) ? servers[server]! : undefined;
       return entry && !entry.disabled ? shared.catalogues.peek(entry)?.byName.get(name) : undefined;
     },
+    withheld(server, kind, name) {
+      const { servers } = session.config;
+      return Object.hasOwn(servers, server) ? shared.pins.withheld(servers[server]!, kind, name) : undefined;
+    },
+    lookAt: (name, signal) => looks.at(use(name).server, signal),
     effectOf({ server, name }) {
       const tool = session.inMemory(server, name);
       if (!tool) return server === OWN_SERVER ? "read" : "effectful";

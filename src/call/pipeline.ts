@@ -4,6 +4,7 @@ import { audit } from "./stages/audit.ts";
 import { commit } from "./stages/commit.ts";
 import { observe } from "./stages/observe.ts";
 import { guard } from "./stages/guard.ts";
+import { look, pin } from "./stages/pin.ts";
 import { hidePersonalData } from "./stages/privacy.ts";
 import { questions } from "./stages/questions.ts";
 import { rules } from "./stages/rules.ts";
@@ -17,11 +18,13 @@ export function createPipeline(session: Session): Next {
   return compose([
     audit(session),
     observe(session.observer),
+    pin(session),
     ...session.privacy ? [hidePersonalData(session.privacy)] : [],
     ...hasRules ? [rules(policy)] : [],
     ...session.guardrails.length > 0 ? [guard(session.guardrails)] : [],
     // A task of a run may ask for approval where no rule does.
     approve(session),
+    look(session),
     commit(session),
     questions(session),
     send(session),

@@ -11,6 +11,7 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import type { Session } from "./session.ts";
+import { withheldError } from "./stages/pin.ts";
 
 /** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */
 export async function resolveTool(session: Session, asked: string, options: Resolving = {}): Promise<Address> {
@@ -45,6 +46,8 @@ async function resolveUnknown(
   if (known?.tools.some((tool) => tool.name === name)) return { server, name };
   // Not known, or not known any more: the server itself has the last word.
   const { tools, dropped } = await live.catalogue();
+  const why = session.withheld(server, "tool", name);
+  if (why !== undefined) throw withheldError(server, name, why);
   if (tools.some((tool) => tool.name === name)) return { server, name };
   const unusable = dropped.find((note) => note.tool === name);
   if (unusable) throw new AgentCardsError("TOOL_UNKNOWN", `${asked} cannot be used: ${unusable.why}`);

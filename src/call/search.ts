@@ -67,6 +67,8 @@ export async function findTools(session: Session, { query, limit, server }: Sear
       ...ranking.note ? [ranking.note] : [],
       ...notes,
       ...withheldNote(session, withheld),
+      ...reviewNote(session, server),
+      ...newNote(session, [...hits, ...weak].map(({ tool }) => tool)),
       ...session.loaded.notes.map((note) => `(${note})`),
       ...withoutVariableNote(session),
     ],
@@ -78,6 +80,26 @@ export function withheldNote({ config }: Session, withheld: readonly Tool[]): st
   if (withheld.length === 0) return [];
   const rules = config.policy.allow.length > 0 ? "policy.deny and policy.allow" : "policy.deny";
   return [`(withheld by ${rules}: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`];
+}
+
+/** A line about what waits for a person's review, where there is any. */
+export function reviewNote({ config, shared }: Session, only?: string): string[] {
+  const entries = Object.values(config.servers).filter(({ name, disabled }) => !disabled && (only ?? name) === name);
+  const held = entries.flatMap((entry) =>
+    shared.pins.withheldOf(entry).filter(({ kind }) => kind !== "instructions")
+      .map(({ name, why }) => `${entry.name}:${name} (${why})`)
+  );
+  if (held.length === 0) return [];
+  const command = `agentcards review${only === undefined ? "" : ` ${only}`}`;
+  return [`(withheld until a person has looked at it with \`${command}\`: ${cut(oneLine(held.join(", ")), 600)})`];
+}
+
+/** A line about hits that their servers added after they were pinned. */
+function newNote({ config, shared }: Session, hits: readonly Tool[]): string[] {
+  const added = hits.filter(({ server, name }) =>
+    Object.hasOwn(config.servers, server) && shared.pins.newOf(config.servers[server]!).includes(name)
+  );
+  return added.length === 0 ? [] : [`(new since their server was first read: ${added.map(({ id }) => id).join(", ")})`];
 }
 
 /** So many tools of a server that a request names are in the answer, wherever they rank. */
@@ -136,7 +158,7 @@ export async function listServers(session: Session): Promise<{ servers: ServerLi
       })),
       ...saved.length > 0 ? [{ server: WORKFLOW_SERVER, tools: saved, about: "Saved workflows." }] : [],
     ],
-    notes: [...notes, ...session.loaded.notes.map((note) => `(${note})`)],
+    notes: [...notes, ...reviewNote(session), ...session.loaded.notes.map((note) => `(${note})`)],
   };
 }
 
@@ -169,6 +191,7 @@ export interface KnownCatalogues {
 
 /** What the session's servers offer, in the order of the configuration. */
 export async function knownCatalogues(session: Session, only?: string): Promise<KnownCatalogues> {
+  await session.shared.pins.ready();
   if (only !== undefined) requireServer(session.config, only);
   const entries = session.status().map(({ config }) => config)
     .filter((config) => !config.disabled && (only === undefined || config.name === only));

@@ -10,7 +10,7 @@ import type {
   Effect,
   Tool,
 } from "../model/mod.ts";
-import type { Audit } from "../policy/mod.ts";
+import type { Audit, PinKind, Pins } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { ToolSearch } from "../vector/mod.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
@@ -38,6 +38,8 @@ export interface ClientSide {
 export interface Shared {
   readonly home: Home;
   readonly catalogues: CatalogueStore;
+  /** The accepted definitions of all servers. */
+  readonly pins: Pins;
   readonly results: ResultStore;
   readonly search: ToolSearch;
   readonly redactor: Redactor;
@@ -118,6 +120,10 @@ export interface Session extends AsyncDisposable {
   hear(name: string, listener: (event: ServerEvent) => void): () => void;
   /** A tool, if it is in memory already. */
   inMemory(server: string, name: string): Tool | undefined;
+  /** The reason why a tool, a prompt or a resource waits for a person's review. */
+  withheld(server: string, kind: PinKind, name: string): string | undefined;
+  /** Compares a server's lists with their pins where that is due; true if it did. */
+  lookAt(server: string, signal: AbortSignal): Promise<boolean>;
   /** Hears of every call that has ended. */
   readonly observer: Observer;
   /** The effect of a tool; tools that are not known act. */

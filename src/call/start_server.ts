@@ -4,6 +4,7 @@ import {
   connectStdio,
   createServer,
   createTraffic,
+  fetchLists,
   readLists,
   type Server,
   type ServerOptions,
@@ -12,6 +13,7 @@ import {
   type UpstreamHandlers,
 } from "../mcp/mod.ts";
 import { type Catalogue, cut, messageOf } from "../model/mod.ts";
+import { type Names, presetOf } from "../policy/mod.ts";
 import { VERSION } from "../platform/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { changedLists, changedTools } from "./catalogue/catalogue.ts";
@@ -156,7 +158,15 @@ async function list(entry: ServerConfig, upstream: Upstream, listing: Listing): 
   const { session, startMs } = listing;
   const { shared } = session;
   const before = (await shared.catalogues.find(entry))?.catalogue;
-  const catalogue = await readLists(entry.name, upstream, session.config.limits);
+  const { limits, policy } = session.config;
+  const { command, args, url } = listing.resolve(entry);
+  const lists = await shared.pins.look(entry, {
+    identity: { command, args, url, version: upstream.version },
+    lists: await fetchLists(entry.name, upstream, limits),
+    preset: presetOf(policy),
+    others: () => namesAround(session, entry.name),
+  });
+  const catalogue = await readLists(entry.name, lists, { upstream, limits });
   const changed = changedTools(before, catalogue);
   if (changed.length > 0) {
     log("warning", "tools_changed", { server: entry.name, tools: cut(changed.join(", "), 500) });
@@ -168,4 +178,11 @@ async function list(entry: ServerConfig, upstream: Upstream, listing: Listing): 
     for (const tell of listing.listeners) tell({ kind: "list_changed", list });
   }
   return catalogue;
+}
+
+/** The names of the other servers of a session and of their tools, as far as they are in memory. */
+function namesAround({ config, shared }: Session, server: string): Names {
+  const others = Object.values(config.servers).filter(({ name, disabled }) => !disabled && name !== server);
+  const tools = others.flatMap((entry) => [...shared.catalogues.peek(entry)?.byName.keys() ?? []]);
+  return { servers: new Set(others.map(({ name }) => name)), tools: new Set(tools) };
 }

@@ -264,6 +264,13 @@ function addApprovals(program: Command, { terminal, done }: Surroundings): void 
       const { approvals } = await load<typeof import("./prompts/approvals.ts")>("./prompts/approvals.ts");
       done(await approvals(options, terminal));
     });
+  program.command("review").argument("[server]", "only this server")
+    .description("look at definitions that changed since you accepted them (one question for each server)")
+    .option("--json", "print one JSON object")
+    .action(async (server, options) => {
+      const { review } = await load<typeof import("./review.ts")>("./review.ts");
+      done(await review(server, options, terminal));
+    });
   for (const action of ["approve", "reject"] as const) {
     program.command(action).argument("<run>", RUN_ID)
       .description(`${action === "approve" ? "allow" : "refuse"} the call that a run waits with (at a terminal only)`)

@@ -84,6 +84,7 @@ function render(report: EngineReport, view: View): string {
     ["sandbox", sandboxText(report.sandbox)],
     ["secrets", secretsText(report.secrets)],
     ["audit", auditText(report.audit)],
+    ["pins", pinsText(report)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
@@ -101,7 +102,7 @@ function render(report: EngineReport, view: View): string {
     ? ""
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
-  const floods = report.servers.flatMap(floodNote);
+  const floods = [...report.servers.flatMap(withheldNotes), ...report.servers.flatMap(floodNote)];
   const notes = [...report.notes, ...secretNotes(report.secrets), ...floods, ...details].map((note) => `${note}\n`)
     .join("");
   const trouble = view.problems.length
@@ -142,6 +143,27 @@ function auditText({ last, signed, anchored }: EngineReport["audit"]): string {
   const place = anchored ? "heads are kept elsewhere, too" : "no head is kept elsewhere (audit.head_to)";
   return `${last} rows, signed up to ${signed}; ${place}`;
 }
+
+/** The state of the pinned definitions. */
+function pinsText({ servers, pins_problem }: EngineReport): string {
+  const count = (of: (server: ServerReport) => number) => servers.reduce((sum, server) => sum + of(server), 0);
+  const [withheld, added] = [count((one) => one.withheld.length), count((one) => one.new_tools.length)];
+  return [
+    withheld === 0 ? "nothing is withheld" : `${withheld} withheld until you look at them (\`agentcards review\`)`,
+    ...added > 0 ? [`${added} new ${added === 1 ? "tool" : "tools"}`] : [],
+    ...pins_problem === null ? [] : [pins_problem],
+  ].join("; ");
+}
+
+function withheldNotes({ name, withheld }: ServerReport): string[] {
+  return withheld.slice(0, SHOWN_WITHHELD).map(({ kind, name: entry, why }) =>
+    `${name}: ${kind === "instructions" ? "its instructions are" : `the ${kind} ${oneLine(entry, 100)} is`} withheld: ${
+      oneLine(why, 200)
+    }`
+  );
+}
+
+const SHOWN_WITHHELD = 10;
 
 function runsText({ running, paused, approvals }: EngineReport["runs"]): string {
   const waiting = approvals ? ` (${approvals} for your approval: \`agentcards approvals\`)` : "";

@@ -31,6 +31,8 @@ export interface Home {
   readonly sandbox: string;
   /** The record of every call, in files that are chained and signed. */
   readonly audit: string;
+  /** The accepted definitions of every server. */
+  readonly pins: string;
   /** Saved workflows, a file each. */
   readonly workflows: string;
   /** The tools of each server, for as long as the database cannot be read. */
@@ -67,6 +69,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     marker: `${dir}/database.marker`,
     sandbox: `${dir}/sandbox.json`,
     audit: `${dir}/audit`,
+    pins: `${dir}/pins.json`,
     workflows: `${dir}/workflows`,
     catalogue: `${dir}/catalogue.json`,
   });

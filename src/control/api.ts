@@ -11,6 +11,7 @@ import type {
   GraphReport,
   IndexProgress,
   IndexReport,
+  ReviewReport,
   RunProgress,
   SavedReport,
 } from "./reports.ts";
@@ -36,6 +37,9 @@ export const PARAMS = {
   index: z.strictObject({ servers: z.array(z.string()).optional() }),
   observe: z.strictObject({ id: text }),
   restart: z.strictObject({ server: text }),
+  /** The definitions that wait for a person, of one server or of all. */
+  review: z.strictObject({ server: optional }),
+  review_accept: z.strictObject({ server: text, folder: optional, hash: text }),
   /** A saved workflow by its name, the text of a file, or what `run_workflow` takes. */
   run: z.looseObject({
     name: optional,
@@ -99,6 +103,8 @@ interface Results {
   index: readonly IndexReport[];
   observe: RunDetails;
   restart: { readonly stopped: number };
+  review: { readonly problem: string | null; readonly servers: readonly ReviewReport[] };
+  review_accept: { readonly accepted: number };
   run: RunBody;
   run_show: RunDetails;
   runs: readonly RunReport[];

@@ -3,7 +3,7 @@ import type { CodeRoom } from "../code/mod.ts";
 import type { Home } from "../config/mod.ts";
 import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
-import type { Audit } from "../policy/mod.ts";
+import type { Audit, Pins } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
@@ -25,6 +25,8 @@ export interface Gateway extends AsyncDisposable {
   readonly saved: SavedWorkflows;
   readonly triggers: Triggers;
   readonly audit: Audit;
+  /** The accepted definitions of all servers. */
+  readonly pins: Pins;
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;

@@ -10,6 +10,7 @@ export type {
   GraphReport,
   IndexProgress,
   IndexReport,
+  ReviewReport,
   RunProgress,
   SavedReport,
   SearchReport,

@@ -5,6 +5,7 @@ import type { DatabaseState } from "../db/mod.ts";
 import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
 import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
+import type { FieldDiff, ServerReview, WithheldEntry } from "../policy/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import type { TaskReport } from "../workflow/mod.ts";
 
@@ -19,6 +20,10 @@ export interface ServerReport {
   readonly tools: number | null;
   readonly dropped: Catalogue["dropped"];
   readonly repaired: Catalogue["repaired"];
+  /** What waits for a person's review, and agents do not get. */
+  readonly withheld: readonly WithheldEntry[];
+  /** Tools that came after the server was pinned, and that nobody looked at. */
+  readonly new_tools: readonly string[];
   readonly running: number;
   /** The folder in which its program is started; null for a remote server and for one that is not started. */
   readonly cwd: string | null;
@@ -61,6 +66,8 @@ export interface EngineReport {
     readonly anchored: boolean;
     readonly problem: string | null;
   };
+  /** The problem of the pinned definitions: their file and its copy could not be read. */
+  readonly pins_problem: string | null;
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
@@ -73,6 +80,14 @@ export interface SearchReport extends SearchStatus {
   readonly queries: number;
   readonly p95_ms: number | null;
 }
+
+/** The definitions of a server that wait for a person, with their differences from the accepted ones. */
+export type ReviewReport = Omit<ServerReview, "items"> & {
+  readonly items: readonly (Omit<ServerReview["items"][number], "before" | "after"> & {
+    readonly isTooLarge: boolean;
+    readonly diff: readonly FieldDiff[];
+  })[];
+};
 
 /** The result of indexing one server. */
 export interface IndexReport {

@@ -17,7 +17,7 @@ import type { Database, HomeDatabase } from "../db/mod.ts";
 import { lazyDatabase } from "../db/start.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
 import { AgentCardsError, describe } from "../model/mod.ts";
-import { type Audit, headSender, openAudit } from "../policy/mod.ts";
+import { type Audit, headSender, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
@@ -74,6 +74,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(db);
   const audit = auditOf(home, settings.audit);
+  const pins = openPins({ path: home.pins, audit });
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor });
@@ -81,6 +82,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const shared: Shared = {
     home,
     catalogues: cataloguesOf(home, db),
+    pins,
     results,
     search,
     redactor,
@@ -148,6 +150,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     saved,
     triggers,
     audit,
+    pins,
     closeSession,
     async [Symbol.asyncDispose]() {
       isClosing = true;
@@ -161,6 +164,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       large.close();
       await search.close();
       await shared.catalogues.settled();
+      await pins.settled();
       await calls.flush();
       audit[Symbol.dispose]();
       await learning.flush();

@@ -133,6 +133,7 @@ async function open(server: ResolvedServer, opening: Opening): Promise<Upstream>
     era,
     capabilities: { ...client.getServerCapabilities() },
     ...instructions && { instructions },
+    version: client.getServerVersion()?.version,
     closed: closed.promise,
     close: () => client.close(),
     notify: (method) => era.kind === "legacy" && void client.notification({ method }).catch(() => {}),

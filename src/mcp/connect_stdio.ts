@@ -154,6 +154,7 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
     era,
     capabilities: { ...client.getServerCapabilities() },
     ...instructions && { instructions },
+    version: client.getServerVersion()?.version,
     pid: process.pid,
     closed: closed.promise,
     close: () => transport.close(),

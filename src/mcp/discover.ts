@@ -29,8 +29,17 @@ const LIST_TIMEOUT_MS = 30_000;
 const OFFER_TIMEOUT_MS = 3_000;
 const MAX_PAGES = 64;
 
+/** The lists of a server as it sent them. */
+export interface ServerLists {
+  readonly tools: readonly unknown[];
+  readonly resources: readonly unknown[];
+  readonly templates: readonly unknown[];
+  readonly prompts: readonly unknown[];
+  readonly instructions?: string | undefined;
+}
+
 /** Everything a server lists. Its tools must be readable; what else it offers is taken as far as it can be. */
-export async function readLists(server: string, upstream: Upstream, limits: ListLimits): Promise<Catalogue> {
+export async function fetchLists(server: string, upstream: Upstream, limits: ListLimits): Promise<ServerLists> {
   const { capabilities, instructions } = upstream;
   const most = limits.tools_per_server;
   const list = (method: string, key: string) =>
@@ -49,19 +58,35 @@ export async function readLists(server: string, upstream: Upstream, limits: List
     also(hasResources, "resources/templates/list", "resourceTemplates"),
     also(isObject(capabilities.prompts), "prompts/list", "prompts"),
   ]);
-  const offersMore = hasResources || isObject(capabilities.prompts);
-  const needsNoTools = capabilities.tools === undefined && offersMore;
+  const needsNoTools = capabilities.tools === undefined && offersMore(upstream);
   if (typeof tools === "string" && !needsNoTools) {
     throw new AgentCardsError("SERVER_UNREACHABLE", `Server "${server}" does not list its tools: ${tools}`);
   }
-  const read = await readTools(server, typeof tools === "string" ? [] : tools, limits, upstream.unusable);
+  return { tools: typeof tools === "string" ? [] : tools, resources, templates, prompts, instructions };
+}
+
+const offersMore = ({ capabilities }: Upstream) => isObject(capabilities.resources) || isObject(capabilities.prompts);
+
+/** The lists of a server as the rest of the house knows them. `hashes`: those of the tools' definitions, by name. */
+export async function readLists(
+  server: string,
+  lists: ServerLists & { readonly hashes?: ReadonlyMap<string, string> },
+  { upstream, limits }: { readonly upstream: Upstream; readonly limits: ListLimits },
+): Promise<Catalogue> {
+  const { tools, resources, templates, prompts, instructions, hashes } = lists;
+  const read = await readTools(server, tools, limits, { alsoUnusable: upstream.unusable, hashes });
   const offers: Offers = {
     resources: await entries(resources, "uri", limits),
     templates: await entries(templates, "uriTemplate", limits),
     prompts: await entries(prompts, "name", limits),
   };
   const about = instructions && cut(sanitise(instructions), MAX_DESCRIPTION);
-  return Object.freeze({ ...read, ...about && { instructions: about }, ...offersMore && { offers } });
+  return Object.freeze({ ...read, ...about && { instructions: about }, ...offersMore(upstream) && { offers } });
+}
+
+interface Reading {
+  readonly alsoUnusable?: Upstream["unusable"] | undefined;
+  readonly hashes?: ReadonlyMap<string, string> | undefined;
 }
 
 interface ListRequest {
@@ -131,7 +156,7 @@ export async function readTools(
   server: string,
   raw: readonly unknown[],
   limits: ListLimits,
-  alsoUnusable: Upstream["unusable"] = () => undefined,
+  { alsoUnusable = () => undefined, hashes }: Reading = {},
 ): Promise<Catalogue> {
   const tools = new Map<string, Tool>();
   const dropped: ToolNote[] = [];
@@ -151,7 +176,7 @@ export async function readTools(
       dropped.push({ tool: label, why: reason });
       continue;
     }
-    const tool = await readTool(server, item as Record<string, unknown>, mended);
+    const tool = await readTool(server, item as Record<string, unknown>, { mended, hash: hashes?.get(label) });
     tools.set(tool.name, tool);
     if (mended.length > 0) repaired.push({ tool: label, why: mended.join("; ") });
   }
@@ -173,7 +198,11 @@ function unusable(item: unknown, maxBytes: number): string | undefined {
   }
 }
 
-async function readTool(server: string, given: Record<string, unknown>, mended: string[]): Promise<Tool> {
+async function readTool(
+  server: string,
+  given: Record<string, unknown>,
+  { mended, hash }: { readonly mended: string[]; readonly hash: string | undefined },
+): Promise<Tool> {
   const stored = storable(given);
   if (stored !== given) mended.push("NUL or broken characters were taken out");
   const seen = withoutInvisible(stored);
@@ -200,7 +229,7 @@ async function readTool(server: string, given: Record<string, unknown>, mended: 
     ...outputSchema && { outputSchema },
     ...isObject(raw.annotations) && { annotations: raw.annotations as JsonObject },
     ...more(raw),
-    hash: await sha256(canonicalJson(given)),
+    hash: hash ?? await sha256(canonicalJson(given)),
   });
 }
 

@@ -1,7 +1,7 @@
 // The door of this room: other rooms import this file only.
 export { connectHttp } from "./connect_http.ts";
 export { connectStdio, type LargeMessage } from "./connect_stdio.ts";
-export { readLists } from "./discover.ts";
+export { fetchLists, readLists } from "./discover.ts";
 export { MAX_LIST_BYTES, MAX_PAGE_ENTRIES } from "./list_bounds.ts";
 export { missingProgram } from "./program.ts";
 export { type Reaper, startReaper } from "./reaper.ts";

@@ -23,6 +23,10 @@ export interface Server extends AsyncDisposable {
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
   /** What the running server lists, starting it when needed. */
   catalogue(): Promise<Catalogue>;
+  /** The same, read anew; a list that is being read counts. */
+  look(signal: AbortSignal): Promise<Catalogue>;
+  /** The time of the last reading of the lists of the process that runs; undefined where it was not read yet. */
+  listedAt(): number | undefined;
   /** From now on these are watched for somebody, also after it was started again; while anything is, it is not idle. */
   watch(holder: unknown, uris: readonly string[]): Promise<void>;
   /** Tells it something, if it is running. */
@@ -63,6 +67,8 @@ interface Running {
   readonly startedAt: number;
   readonly startMs: number;
   catalogue?: Promise<Catalogue>;
+  isListing?: boolean;
+  listedAt?: number;
 }
 
 export function createServer(options: ServerOptions): Server {
@@ -144,7 +150,11 @@ export function createServer(options: ServerOptions): Server {
 
   /** The tools of a running server; a list that failed is asked for again next time. */
   function list(live: Running): Promise<Catalogue> {
-    return live.catalogue ??= options.list(live.upstream, live.startMs).catch((error) => {
+    if (live.catalogue) return live.catalogue;
+    live.isListing = true;
+    const reading = options.list(live.upstream, live.startMs).finally(() => live.isListing = false);
+    reading.then(() => live.listedAt = performance.now(), () => {});
+    return live.catalogue = reading.catch((error) => {
       live.catalogue = undefined;
       // One that was stopped meanwhile has not failed; one that ended by itself says so by itself.
       if (current === live) {
@@ -254,6 +264,12 @@ export function createServer(options: ServerOptions): Server {
         return upstream.request(method, params, request);
       }, request.signal),
     catalogue: () => use(list),
+    look: (signal) =>
+      use((live) => {
+        if (!live.isListing) delete live.catalogue;
+        return unlessAborted(list(live), signal);
+      }, signal),
+    listedAt: () => current?.listedAt,
     async watch(holder, uris) {
       if (uris.length > 0) watching.set(holder, uris);
       else if (!watching.delete(holder)) return;
@@ -290,7 +306,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   if (!signal) return await promise;
   promise.catch(() => {});
   const gone = Promise.withResolvers<never>();
-  const leave = () => gone.reject(new AgentCardsError("CANCELLED", "The call was cancelled while its server started"));
+  const leave = () => gone.reject(new AgentCardsError("CANCELLED", "The call was cancelled before it was sent"));
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
   try {

@@ -26,6 +26,8 @@ export interface Upstream {
   /** What it says it can do. */
   readonly capabilities: Capabilities;
   readonly instructions?: string;
+  /** The version that it says it has. */
+  readonly version?: string | undefined;
   readonly pid?: number;
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
   /** Why a tool that it lists cannot be called, where its transport says so. */

@@ -14,6 +14,7 @@ export type ErrorCode =
   | "TOOL_UNKNOWN"
   | "TOOL_AMBIGUOUS"
   | "TOOL_DENIED"
+  | "TOOL_WITHHELD"
   | "TOOL_FAILED"
   | "HUMAN_NEEDED"
   | "NO_HUMAN"

@@ -1,4 +1,4 @@
-import { knownCatalogues, type Session } from "../call/mod.ts";
+import { knownCatalogues, type Session, withheldError } from "../call/mod.ts";
 import {
   type Address,
   AgentCardsError,
@@ -51,10 +51,26 @@ export async function directTool(session: Session, asked: string): Promise<Tool>
   const found = find(inMemory(session)) ??
     find((await knownCatalogues(session)).catalogues.map((one) => one.catalogue));
   if (found) return found;
+  refuseWithheld(session, asked);
   const near = nearest(asked, (await directTools(session)).map(({ name }) => name as string));
   throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 100)}"`, {
     hint: near.length ? `Nearest: ${near.join(", ")}.` : "Read the list of tools again.",
   });
+}
+
+/** Throws where a name is that of a tool which waits for a person's review. */
+function refuseWithheld(session: Session, asked: string): void {
+  for (const { server, withheld } of withheldTools(session)) {
+    const seen = isPlain(session) ? withheld.name : exposedName(server, withheld.name);
+    if (seen === asked) throw withheldError(server, withheld.name, withheld.why);
+  }
+}
+
+function withheldTools({ config, shared }: Session) {
+  return Object.values(config.servers).filter(({ disabled }) => !disabled).flatMap((entry) =>
+    shared.pins.withheldOf(entry).filter(({ kind }) => kind === "tool")
+      .map((withheld) => ({ server: entry.name, withheld }))
+  );
 }
 
 const names = new WeakMap<Catalogue, ReadonlyMap<string, Tool>>();

@@ -12,9 +12,7 @@ import {
   type Tool,
   toolId,
   within,
-  worse,
 } from "../../model/mod.ts";
-import { effectOf } from "../../policy/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
@@ -127,8 +125,7 @@ export function createCatalogueStore(
   const offering = readHints(hints);
 
   /** `size`: told with each new list; of one that was kept it is small. */
-  function remember(key: string, given: KnownServer, size = sizes.get(key) ?? 0): void {
-    const known = withoutLoosening(memory.get(key), given);
+  function remember(key: string, known: KnownServer, size = sizes.get(key) ?? 0): void {
     memory.delete(key);
     sizes.set(key, size);
     let together = sizes.values().reduce((sum, one) => sum + one, 0);
@@ -269,26 +266,6 @@ async function readHints(path: string): Promise<Set<string>> {
     return new Set();
   }
 }
-
-/**
- * What a server says anew, except that a tool which acts is not said to read all at once: for as long as the engine runs,
- * what a server says of the effect of a tool can become stricter only.
- */
-function withoutLoosening(before: Remembered | undefined, now: KnownServer): KnownServer {
-  if (!before || before.catalogue === now.catalogue) return now;
-  const tools = now.catalogue.tools.map((tool) => {
-    const earlier = before.byName.get(tool.name);
-    if (!earlier) return tool;
-    const [then, here] = [effectOf(SAID_BY_SERVERS, earlier), effectOf(SAID_BY_SERVERS, tool)];
-    if (worse(then, here) === here) return tool;
-    const { annotations: _loosened, ...rest } = tool;
-    return Object.freeze({ ...rest, ...earlier.annotations && { annotations: earlier.annotations } });
-  });
-  if (tools.every((tool, i) => tool === now.catalogue.tools[i])) return now;
-  return Object.freeze({ ...now, catalogue: Object.freeze({ ...now.catalogue, tools: Object.freeze(tools) }) });
-}
-
-const SAID_BY_SERVERS = { effects: {} };
 
 /** The tools that are new, gone or defined otherwise. */
 export function changedTools(before: Catalogue | undefined, now: Catalogue): string[] {

@@ -1,6 +1,7 @@
 import type { Methods } from "../context.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
 import { graph } from "./learned.ts";
+import { review, reviewAccept } from "./review.ts";
 import { approvals, decide, decideCall, observe, run, runs, runShow } from "./runs.ts";
 import { workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
@@ -24,6 +25,8 @@ export const METHODS: Methods = {
   index,
   observe,
   restart,
+  review,
+  review_accept: reviewAccept,
   run,
   run_show: runShow,
   runs,

@@ -20,6 +20,7 @@ export const status: Method<"status"> = async (context) => context.gateway.redac
 async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "session">): Promise<EngineReport> {
   const open = await usable(session).catch((error) => ({ failure: describe(error) }));
   const database = await gateway.database();
+  await gateway.pins.ready();
   // A start that takes long is told as such; one that fails at once, with its reason.
   await withinOr(database.ready(), STATUS_PATIENCE_MS, undefined);
   const problem = await databaseProblem(database, gateway.workflows.journal);
@@ -45,6 +46,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     pii: failed ? "off" : open.config.policy.pii,
     secrets: reportSecrets(failed ? [] : open.secrets),
     audit: auditReport(gateway.audit),
+    pins_problem: gateway.pins.problem() ?? null,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     search: failed ? null : {
       ...open.shared.search.status(tools),
@@ -150,6 +152,8 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
     tools: known?.catalogue.tools.length ?? null,
     dropped: known?.catalogue.dropped ?? [],
     repaired: known?.catalogue.repaired ?? [],
+    withheld: asking.shared.pins.withheldOf(config),
+    new_tools: asking.shared.pins.newOf(config),
     running: states.filter(({ state }) => state === "running").length,
     cwd: config.disabled ? null : asking.startFolder(name) ?? null,
     start_ms: live?.startMs ?? known?.startMs ?? null,

@@ -11,6 +11,8 @@ export type AuditKind =
   /** A change of the configuration, a start or an end of the engine. */
   | "config"
   | "engine"
+  /** A pinned definition or identity changed, was withheld, or was accepted by a person. */
+  | "pin"
   /** The audit was read out. */
   | "export"
   /** Rows that could not be written. */

@@ -6,6 +6,7 @@ import {
   listServers,
   ownTools,
   parseInput,
+  reviewNote,
   serverMeant,
   textResult,
   withheldNote,
@@ -127,6 +128,7 @@ async function toolsOf(
     ...text.length > 0 ? text : [`${server} has no tools.`],
     ...rest.length > 0 ? [`(${rest.length} more of ${server}, by name: ${names}${unnamed}; a query finds them)`] : [],
     ...withheldNote(session, withheld),
+    ...reviewNote(session, server),
     ...notes,
   ].join("\n");
 }
