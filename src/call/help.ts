@@ -8,7 +8,7 @@ Any task: "when": "deps.a.output.count > 3" (CEL over deps.ID.{status,output,err
   "approve": "human": a human has to allow it first. Tool tasks that read: "until": {"when": "output.state == 'green'", "every_ms": 5000, "times": 60} calls again until it holds.
 References: "$OUTPUT[a]" alone inserts the value, inside text it is written out; "$OUTPUT[a].items[0][\\"odd key\\"]" addresses into it; "$RESULT[handle]" a stored result; "$$OUTPUT[" is literal. A reference implies the dependency.
 Only the ends (tasks that no other needs) come back; options.return: [ids] chooses others.
-options: pause (never|layer|effects), pause_after: [ids], return: [ids], timeout_ms, concurrency, priority (1-5, 5 first).
+options: pause (never|layer|effects), pause_after: [ids], return: [ids], timeout_ms, concurrency, priority (1-5, 5 first), infer: true (fills in a missing required argument where one earlier output surely fits; the answer says which; without it such a task is proposed with the error).
 status: completed (every end succeeded, or a when skipped it), partial, failed, paused, aborted; of a task: success, error, failed_safe (code that failed and had acted on nothing), skipped, in_doubt. What succeeded is kept; repair the rest with resume_workflow: retry {tasks?: [ids]}, replace {tasks} (same ids), inject {tasks}; remove {ids} takes out tasks that have not begun.
 Saved workflows are tools: call_tool {"tool": "workflow:NAME", "arguments": {...}}; so do tasks and code. As a task its output is the answer of its run: "$OUTPUT[a].results.ID".`,
   code: `execute_code {"code": "..."} runs TypeScript; \`return\` gives the result, console.log comes back as logs.

@@ -24,6 +24,15 @@ export interface RunOptions {
   readonly concurrency?: number;
   /** 1 to 5: tasks of runs with a higher one go first where runs wait for the same place. */
   readonly priority?: number;
+  /** Fills in required arguments that are missing and that an earlier output surely fits. */
+  readonly infer?: boolean;
+  /** What was filled in so. */
+  readonly inferred?: readonly {
+    readonly task: string;
+    readonly parameter: string;
+    readonly value: string;
+    readonly why: string;
+  }[];
   /** The values of a saved workflow's parameters. */
   readonly input?: JsonObject;
   /** The saved workflows that the run is part of, the outermost first. */

@@ -117,6 +117,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     journal,
     sessions,
     code,
+    complete: (...given) => suggestions.complete(...given),
     onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
   });
 

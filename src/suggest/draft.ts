@@ -135,7 +135,7 @@ function fromHints(name: string, { at, feeders, hints }: Searched): { value: Jso
 }
 
 /** `items[].id` of a task's output: the first of a list. */
-function reference(id: string, path: string): string {
+export function reference(id: string, path: string): string {
   const steps = path.replaceAll("[]", "[0]").split(".").filter(Boolean);
   const text = steps.map((step, i) => {
     const [, name = "", indexes = ""] = /^([^[]*)((?:\[\d+\])*)$/.exec(step) ?? [];

@@ -1,4 +1,5 @@
 // The door of this room: other rooms import this file only.
+export { type Completion, filledIn, type Inferred } from "./complete.ts";
 export { feeds } from "./english/feeds.ts";
 export { sketchOf } from "./english/sketch.ts";
 export { createLearning, type Learning } from "./learning.ts";

@@ -25,6 +25,7 @@ import {
 import { costOf, effectOf, judge, maySpeculate } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { literalsIn } from "./english/literals.ts";
+import { type Completion, completionOf } from "./complete.ts";
 import type { Learning } from "./learning.ts";
 import { chooseTools, findAmong } from "./choice.ts";
 import { type EarlierTask, type Hints, planChoices, type SuggestedTask, type Suggestion } from "./draft.ts";
@@ -40,6 +41,8 @@ export interface Proposal extends Suggestion {
 /** Workflows for what is wanted in words, and what became of those that were suggested. */
 export interface Suggestions {
   suggest(session: Session, intent: string): Promise<Proposal>;
+  /** The arguments that tasks lack and that outputs of earlier tasks fit; `toolOf` knows their tools. */
+  complete(session: Session, tasks: unknown, toolOf: (name: string) => Tool | undefined): Promise<Completion>;
   /** Tasks for what else is wanted of a run. */
   extend(session: Session, requirement: string, state: RunState): Promise<Proposal>;
   /** A workflow was suggested and began as `run`, if it did. */
@@ -117,6 +120,10 @@ export function createSuggestions(learning: Learning): Suggestions {
 
   return {
     suggest: (session, intent) => propose(session, intent, []),
+    async complete(session, tasks, toolOf) {
+      const experience = await learning.experienceOf(session);
+      return completionOf(tasks, toolOf, hintsOf(experience, { words: [], reads: () => false }));
+    },
     async extend(session, requirement, { plan, tasks }) {
       const done = plan.filter((task) => task.type === "tool" && tasks.get(task.id)?.status !== "skipped");
       const before = done.flatMap((task): EarlierTask[] => {

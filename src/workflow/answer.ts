@@ -39,6 +39,8 @@ export interface RunBody {
   }[];
   readonly pending?: PendingView;
   readonly error?: string;
+  /** The arguments that were filled in from earlier outputs, as `options.infer` asked. */
+  readonly inferred?: RunState["options"]["inferred"];
   readonly stats: RunStats & { readonly tokens_kept: number };
 }
 
@@ -84,6 +86,7 @@ async function answerOf({ id, state }: RunView, session: Session): Promise<JsonO
     ...Object.keys(state.workflow.context).length > 0 && { state: await stateOf({ id, state }, session) },
     ...state.pending && { pending: pendingText(id, state.pending) },
     ...state.error !== undefined && { error: state.error },
+    ...state.options.inferred && { inferred: state.options.inferred.map((one) => ({ ...one })) },
     ...isOver(state) && state.status !== "completed" && { next: nextStep(all) },
     stats: { ...statsOf(state), tokens_kept: Math.max(0, tokens(bytes) - tokens(JSON.stringify(results))) },
   };

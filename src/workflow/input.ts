@@ -15,6 +15,7 @@ const RUN = z.strictObject({
     timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
     concurrency: z.number().int().min(1).max(10_000).optional(),
     priority: z.number().int().min(1).max(5).optional(),
+    infer: z.boolean().optional(),
   }).optional(),
 });
 

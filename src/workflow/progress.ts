@@ -32,11 +32,15 @@ export function progressTo(tell: Tell, { id, state, written }: WatchedRun): Tell
     // An id that a crash could still forget is told to nobody.
     written.then(() => tell({ ...progress, message: oneLine(message, 300) }), () => {});
   };
-  send(`${id}: ${state.tasks.size} tasks, ${done} done`);
+  const { priority } = state.options;
+  send(`${id}: ${state.tasks.size} tasks, ${done} done${priority === undefined ? "" : `, priority ${priority}`}`);
   return {
     event(event) {
       if (event.kind === "failed" && event.isPoll) {
         return send(`${event.task}: ${event.error} (${state.tasks.get(event.task)?.polls ?? 0} calls)`);
+      }
+      if (event.kind === "command" && event.note !== undefined) {
+        return send(`${event.decision.action} by ${event.by}: ${event.note}`);
       }
       const words = wordsFor(event);
       if (words === undefined) return;

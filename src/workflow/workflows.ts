@@ -1,4 +1,4 @@
-import { checkOptions, createToolBook, planTasks, type Session, type ToolBook } from "../call/mod.ts";
+import { checkOptions, createToolBook, type Session, type ToolBook } from "../call/mod.ts";
 import {
   createFold,
   type Fold,
@@ -17,6 +17,7 @@ import {
   withInput,
 } from "../dag/mod.ts";
 import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
+import type { Suggestions } from "../suggest/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import type { CodeServices } from "./code.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
@@ -39,16 +40,18 @@ import type { RunListener, StartRequest, Workflows } from "./port.ts";
 import { canCarry, fingerprintOf, needsOf, serversOf } from "./needs.ts";
 import { isAskable, onceReadable } from "./attach.ts";
 import { planDecision } from "./plan_decision.ts";
+import { planWhole } from "./plan_whole.ts";
 
 export interface WorkflowsOptions {
   readonly journal: Journal;
   readonly sessions: ReadonlySet<Session>;
   readonly code: CodeServices;
+  readonly complete: Suggestions["complete"];
   /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
 }
 
-export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOptions): Workflows {
+export function createWorkflows({ journal, sessions, code, complete, onEnd }: WorkflowsOptions): Workflows {
   const broken = createBrokenRuns(takeUpBroken);
   const listeners = new Set<RunListener>();
   const onEvent: RunListener = (run, event) => {
@@ -76,12 +79,12 @@ export function createWorkflows({ journal, sessions, code, onEnd }: WorkflowsOpt
   const keyInTurn = <T>(key: string | undefined, work: () => Promise<T>) =>
     key === undefined ? work() : inTurn(`request ${key}`, work);
 
-  async function start({ tasks, options, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
+  async function start({ tasks, options: wanted, name, asked }: StartRequest, decider: Decider): Promise<RunView> {
     const { session, caller } = decider;
     const key = await caller.key?.();
     const begin = async (): Promise<LiveRun | RunView> => {
       const book = createToolBook(session);
-      const plan = await planTasks(withInput(tasks, options.input), { session, book });
+      const { plan, options } = await planWhole(withInput(tasks, wanted.input), { session, book, complete, wanted });
       checkOptions(plan, options);
       const id = `wf_${crypto.getRandomValues(new Uint8Array(8)).toHex()}`;
       const fold = createFold();

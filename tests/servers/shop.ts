@@ -5,6 +5,8 @@ import { type Handler, initialize, type Message, serve, text } from "./wire.ts";
 const option = (name: string) => Deno.args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
 const log = option("log");
 const delay = Number(option("delay") ?? "30");
+/** With --typed the tool that tells about an order says what it gives. */
+const isTyped = Deno.args.includes("--typed");
 const statuses = new Map<string, string>();
 
 const ids = (customer: string) => [1, 2, 3].map((n) => `W-${customer}-${n}`);
@@ -45,12 +47,20 @@ const tool = (name: string, description: string, fields: readonly string[]) => (
   },
 });
 
+const outputs = (fields: readonly string[]) => ({
+  type: "object",
+  properties: Object.fromEntries(fields.map((field) => [field, { type: "string" }])),
+});
+
 await serve({
   initialize: (params) => initialize(params, { tools: {} }),
   "tools/list": () => ({
     tools: [
       tool("list_orders", "Lists the orders of a customer", ["customer"]),
-      tool("get_order", "Tells the details of an order", ["order_id"]),
+      {
+        ...tool("get_order", "Tells the details of an order", ["order_id"]),
+        ...isTyped && { outputSchema: outputs(["order_id", "product_id", "status"]) },
+      },
       tool("get_product", "Tells the details of a product", ["product_id"]),
       tool("get_report", "Tells what a filter finds", ["filter"]),
       tool("update_order", "Changes the status of an order", ["order_id", "status"]),

@@ -76,8 +76,21 @@ function headLines(details: RunDetails): [string, string][] {
     ["folder", oneLine(cwd, 1_000)],
     ["started", started],
     ["took", `${took}; ${count(succeeded)} of ${count(tasks)} tasks succeeded`],
+    ...optionLines(events),
     ...error === null || status === "aborted" ? [] : [["error", oneLine(error, 500)] satisfies [string, string]],
     ...pending ? [["waits", waitingText(pending)] satisfies [string, string]] : [],
+  ];
+}
+
+/** The options that change how it runs, and the arguments that were filled in. */
+function optionLines([first]: RunDetails["events"]): [string, string][] {
+  const { priority, inferred = [] } = first?.kind === "planned" ? first.options ?? {} : {};
+  return [
+    ...priority === undefined ? [] : [["priority", `${priority} of 5`] satisfies [string, string]],
+    ...inferred.map(({ task, parameter, value, why }): [string, string] => [
+      "inferred",
+      oneLine(`${task}.${parameter} ← ${value}: ${why}`, 300),
+    ]),
   ];
 }
 

@@ -47,7 +47,7 @@ function textOf({ description, tasks, options, named }: Parts): string {
     name,
     { type, description: `${task}.${argument}`, ...value !== undefined && { default: value } },
   ]));
-  const { input: _input, chain: _chain, after: _after, ...kept } = options;
+  const { input: _input, chain: _chain, after: _after, infer: _infer, inferred: _inferred, ...kept } = options;
   const file = {
     description,
     ...named.length > 0 && { parameters: properties },
