@@ -35,6 +35,8 @@ export interface Home {
   readonly pins: string;
   /** Saved workflows, a file each. */
   readonly workflows: string;
+  /** The user's own prompts, a file each. */
+  readonly prompts: string;
   /** The tools of each server, for as long as the database cannot be read. */
   readonly catalogue: string;
 }
@@ -71,6 +73,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     audit: `${dir}/audit`,
     pins: `${dir}/pins.json`,
     workflows: `${dir}/workflows`,
+    prompts: `${dir}/prompts`,
     catalogue: `${dir}/catalogue.json`,
   });
 }

@@ -13,6 +13,7 @@ import {
   type Tool,
 } from "../model/mod.ts";
 import { judge, judgeAddress, type Verdict } from "../policy/mod.ts";
+import { listPrompts } from "../workflow/mod.ts";
 
 type Kind = "resources" | "templates" | "prompts";
 const KEY = { resources: "uri", templates: "uriTemplate", prompts: "name" } as const;
@@ -89,10 +90,12 @@ function inMemory({ config, shared }: Session): Catalogue[] {
 }
 
 /** Whether a client is to be told of resources and prompts: it would offer its agent tools for them, which cost tokens. */
-export async function hasOffers({ config, shared }: Session): Promise<boolean> {
+export async function hasOffers(session: Session): Promise<boolean> {
+  const { config, shared } = session;
   if (!config.expose.resources) return false;
   const enabled = Object.values(config.servers).filter(({ disabled }) => !disabled);
-  return (await Promise.all(enabled.map(shared.catalogues.offersMore))).includes(true);
+  return (await Promise.all(enabled.map(shared.catalogues.offersMore))).includes(true) ||
+    (await listPrompts(session)).length > 0;
 }
 
 /** What all servers offer of one kind besides tools, each under a name that no other has. */

@@ -8,6 +8,7 @@ import {
   toolId,
   withoutInvisible,
 } from "../model/mod.ts";
+import { getPrompt, hasPrompt } from "../workflow/mod.ts";
 import { promptAddress, resourceAddress, withSeenUris } from "./exposure.ts";
 
 type Message = Record<string, unknown>;
@@ -24,6 +25,8 @@ export interface ForwardedRequest {
 /** Sends a request to the server it is about; the result has the names that the client knows. */
 export async function forward(session: Session, request: ForwardedRequest, caller: Caller): Promise<CallResult> {
   const { method, meta, retry } = request;
+  const own = await ownPrompt(session, request);
+  if (own) return own;
   const { address, params } = await addressed(session, request);
   const result = await session.call({
     ...caller,
@@ -44,6 +47,18 @@ export async function forward(session: Session, request: ForwardedRequest, calle
   // A prompt is a definition that a model will follow, not data.
   const shown = method === "prompts/get" ? withoutInvisible(result.result) : result.result;
   return { kind: "result", result: withSeenUris(session, address.server, shown) };
+}
+
+/** The answer about a prompt of the user's own; undefined where the request is about anything else. */
+async function ownPrompt(session: Session, { method, params }: ForwardedRequest): Promise<CallResult | undefined> {
+  if (method === "resources/read") return undefined;
+  const ref = isObject(params.ref) && params.ref.type === "ref/prompt" ? params.ref : {};
+  const name = method === "prompts/get" ? params.name : ref.name;
+  if (typeof name !== "string" || !await hasPrompt(session, name)) return undefined;
+  const result = method === "prompts/get"
+    ? await getPrompt(session, name, params.arguments)
+    : { completion: { values: [] } };
+  return { kind: "result", result };
 }
 
 /** The server that a request is for, and the name that this server uses. */

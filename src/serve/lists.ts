@@ -1,4 +1,5 @@
 import type { Session } from "../call/mod.ts";
+import { listPrompts } from "../workflow/mod.ts";
 import { directTools, offered } from "./exposure.ts";
 import type { Watching } from "./subscriptions.ts";
 
@@ -26,7 +27,7 @@ export async function answerList(
     case "resources/templates/list":
       return { resourceTemplates: await offered(session, "templates") };
     case "prompts/list":
-      return { prompts: await offered(session, "prompts") };
+      return { prompts: [...await listPrompts(session), ...await offered(session, "prompts")] };
     case "resources/subscribe":
       for (const problem of await watching.add(OLDER_CLIENT, [String(params.uri)])) throw problem;
       return {};

@@ -13,6 +13,44 @@ const resultOf = (message: Message) => {
   return message.result as Record<string, Message[]> & Message;
 };
 
+Deno.test("Markdown files are prompts: of the home, and of a trusted project", async () => {
+  await using home = await createTestHome({ servers: {} });
+  const cwd = `${home.dir}/project`;
+  await Deno.mkdir(`${home.dir}/prompts`);
+  await Deno.mkdir(`${cwd}/.agentcards/prompts`, { recursive: true });
+  await Deno.writeTextFile(
+    `${home.dir}/prompts/review.md`,
+    "---\ndescription: Reviews a change\narguments:\n  depth: { required: false, description: How deep }\n---\n" +
+      "Review $INPUT.branch. $INPUT.depth\nRun workflow:check with $$INPUT.x and $OUTPUT[a].\n",
+  );
+  await Deno.writeTextFile(`${home.dir}/prompts/broken.md`, "---\nnone: 1\n---\nx");
+  for (const name of ["review", "mine"]) await Deno.writeTextFile(`${cwd}/.agentcards/prompts/${name}.md`, "project");
+  await using client = await connectClient(home, { cwd });
+  const list = async () => resultOf(await client.request("prompts/list")).prompts!;
+  assert.deepEqual(await list(), [{
+    name: "review",
+    description: "Reviews a change",
+    arguments: [
+      { name: "depth", description: "How deep", required: false },
+      { name: "branch", required: true },
+    ],
+  }]);
+  const got = resultOf(await client.request("prompts/get", { name: "review", arguments: { branch: "$INPUT.depth" } }));
+  assert.deepEqual(got.messages, [{
+    role: "user",
+    content: { type: "text", text: "Review $INPUT.depth. \nRun workflow:check with $INPUT.x and $OUTPUT[a]." },
+  }]);
+  const missing = await client.request("prompts/get", { name: "review" });
+  assert.match(JSON.stringify(missing.error), /The prompt review needs branch/);
+  await home.run(["trust", "--yes"], { cwd });
+  await until("the project is trusted", async () => (await list()).length === 2);
+  assert.deepEqual((await list()).map(({ name }) => name), ["review", "mine"]);
+  assert.match(
+    JSON.stringify(resultOf(await client.request("prompts/get", { name: "review", arguments: { branch: "b" } }))),
+    /Review b/,
+  );
+});
+
 for (const era of ["legacy", "modern"] satisfies Era[]) {
   Deno.test(`a ${era} client lists and reads what all servers offer, each under its own name`, async () => {
     await using home = await createTestHome({ servers: SERVERS });

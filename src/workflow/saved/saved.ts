@@ -16,6 +16,7 @@ import {
 import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
 import { parseWorkflowFile } from "./file.ts";
+import { projectFolder } from "./places.ts";
 import { NO_PARAMETERS, type PreparedRun, preparedRun } from "./prepare.ts";
 import { type BrokenWorkflow, createFolderReader, type FolderContent, type SavedWorkflow } from "./folder.ts";
 
@@ -68,7 +69,7 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
   const readerOf = (folder: string) => readers.getOrInsertComputed(folder, () => createFolderReader(folder));
 
   async function read(place: Place): Promise<FolderContent> {
-    const folder = projectFolder(place);
+    const folder = projectFolder(place, "workflows");
     const [mine, project] = await Promise.all([
       own.read(),
       folder === undefined ? { workflows: [], broken: [] } : readerOf(folder).read(),
@@ -157,12 +158,6 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
       return found;
     },
   };
-}
-
-/** The folder of a project's workflows, where the project is trusted. */
-function projectFolder({ loaded: { project, folder } }: Place): string | undefined {
-  if (project?.trusted) return `${dirname(project.path)}/workflows`;
-  return folder?.trustedBy ? `${folder.path}/.agentcards/workflows` : undefined;
 }
 
 async function asTool({ name, description = "", tasks, parameters = NO_PARAMETERS }: SavedWorkflow): Promise<Tool> {
