@@ -4,7 +4,7 @@ import { Command, fs, system } from "../../platform/start.ts";
 import { ask } from "../ask.ts";
 import { jsonLine } from "../json_out.ts";
 import { confirm } from "../prompts/confirm.ts";
-import { painter, type Terminal } from "../screen/terminal.ts";
+import { painter, plural, type Terminal } from "../screen/terminal.ts";
 
 /** `agentcards config path` */
 export function configPath(terminal: Terminal): number {
@@ -28,7 +28,9 @@ export async function checkConfig({ json }: { json?: boolean }, terminal: Termin
     if (problems.length === 0) {
       const enabled = servers.filter(({ state }) => state !== "disabled").length;
       terminal.out(
-        `${paint("green", "✓")} ${locateHome().config} is right: ${enabled} of ${servers.length} servers are on\n`,
+        `${paint("green", "✓")} ${locateHome().config} is right: ${enabled} of ${servers.length} ${
+          plural(servers.length, "server")
+        } enabled\n`,
       );
     }
   }

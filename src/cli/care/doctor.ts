@@ -17,7 +17,7 @@ import { ask } from "../ask.ts";
 import { learnTools, readServers } from "../tools/index_command.ts";
 import { jsonLine } from "../json_out.ts";
 import { screen, wrap } from "../screen/screen.ts";
-import { bytes, duration, painter, type Terminal } from "../screen/terminal.ts";
+import { bytes, duration, painter, plural, type Terminal } from "../screen/terminal.ts";
 
 /** One thing that was looked at. `advice`: works, and could be better. */
 interface Check {
@@ -123,7 +123,11 @@ async function behind(engine: EngineReport, terminal: Terminal): Promise<Check[]
   return [
     { about: "engine", state: "good", found: `process ${engine.pid}, version ${engine.version}` },
     config_problem === null
-      ? { about: "configuration", state: "good", found: `${engine.servers.length} servers` }
+      ? {
+        about: "configuration",
+        state: "good",
+        found: `${engine.servers.length} ${plural(engine.servers.length, "server")}`,
+      }
       : { about: "configuration", state: "bad", found: config_problem, todo: "`agentcards config edit`" },
     ...notes.map((found): Check => ({ about: "configuration", state: "advice", found })),
     ...servers.map(serverCheck),
@@ -143,15 +147,17 @@ async function behind(engine: EngineReport, terminal: Terminal): Promise<Check[]
     database.problem === null
       ? { about: "database", state: "good", found: database.bytes === null ? database.state : bytes(database.bytes) }
       : { about: "database", state: "bad", found: database.problem },
-    "problem" in model
-      ? { about: "model", state: "bad", found: `search goes by words only: ${model.problem}` }
-      : { about: "model", state: "good", found: `${model.model}: ${model.indexed} tools can be found by meaning` },
+    "problem" in model ? { about: "model", state: "bad", found: `search goes by words only: ${model.problem}` } : {
+      about: "model",
+      state: "good",
+      found: `${model.model}: ${model.indexed} ${plural(model.indexed, "tool")} can be found by meaning`,
+    },
   ];
 }
 
 function serverCheck({ server, ok, tools, ms, error }: IndexReport): Check {
   const about = `server ${server}`;
-  if (ok) return { about, state: "good", found: `${tools} ${tools === 1 ? "tool" : "tools"}, ${duration(ms)}` };
+  if (ok) return { about, state: "good", found: `${tools} ${plural(tools, "tool")}, ${duration(ms)}` };
   const found = error ?? "it gives no reason";
   const todo = /not set/.test(found)
     ? "Add the value to secrets.env, or to your environment."

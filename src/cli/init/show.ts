@@ -13,7 +13,7 @@ import { oneLine } from "../../model/mod.ts";
 import type { Outcome } from "./apply.ts";
 import type { InitIo } from "./io.ts";
 import { ownCommand, type Plan } from "./plan.ts";
-import { duration } from "../screen/terminal.ts";
+import { duration, plural } from "../screen/terminal.ts";
 import { undoCommand } from "./undo_command.ts";
 import { table } from "../screen/table.ts";
 
@@ -206,9 +206,4 @@ function claudeCommand(io: InitIo): string {
   return `claude mcp add-json -s user ${OWN_NAME} '${
     JSON.stringify(ownEntry("claude-code", ownCommand(io))).replaceAll("'", "'\\''")
   }'`;
-}
-
-/** A word in the number that is meant. */
-export function plural(count: number, word: string): string {
-  return count === 1 ? word : `${word}s`;
 }

@@ -40,3 +40,8 @@ export function duration(ms: number): string {
 export function bytes(count: number): string {
   return count < 1_000_000 ? `${Math.round(count / 1_000)} kB` : `${(count / 1_000_000).toFixed(0)} MB`;
 }
+
+/** A noun in the singular or the plural. */
+export function plural(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`;
+}

@@ -1,7 +1,7 @@
 import type { IndexReport } from "../../control/mod.ts";
 import { oneLine } from "../../model/mod.ts";
 import { readServers } from "../tools/index_command.ts";
-import { duration, painter, type Terminal } from "../screen/terminal.ts";
+import { duration, painter, plural, type Terminal } from "../screen/terminal.ts";
 
 /** What came of starting a server once. */
 export type Tried = IndexReport;
@@ -16,7 +16,7 @@ export async function tryServer(name: string, terminal: Terminal): Promise<Tried
 export function triedText({ server, ok, tools, ms, error }: Tried, { color }: Terminal): string {
   const paint = painter(color);
   if (ok) {
-    return `${paint("green", "✓")} ${server} works: ${tools} ${tools === 1 ? "tool" : "tools"}, ${duration(ms)}\n`;
+    return `${paint("green", "✓")} ${server} works: ${tools} ${plural(tools, "tool")}, ${duration(ms)}\n`;
   }
   return `${paint("red", "✗")} ${oneLine(error ?? "it gives no reason", 600)}\n` +
     `  It stays in the file: \`agentcards restart ${server}\` tries again, \`agentcards remove ${server}\` takes it out.\n`;

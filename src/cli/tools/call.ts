@@ -27,14 +27,20 @@ export async function call(tool: string, given: string | undefined, context: Cal
   const failed = result.isError === true;
   if (context.json) terminal.out(jsonLine(result));
   else {
-    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-    (failed ? terminal.err : terminal.out)(sanitise(text) + "\n");
+    (failed ? terminal.err : terminal.out)(sanitise(textOf(value, failed)) + "\n");
     const media = Array.isArray(result.content)
       ? result.content.filter((block) => isObject(block) && block.type !== "text")
       : [];
     if (media.length) terminal.err(`(and ${media.map((block) => block.type).join(", ")}; --json shows it)\n`);
   }
   return failed ? 1 : tool.startsWith("workflow:") && isObject(value) ? exitCodeOf(value as { status: RunStatus }) : 0;
+}
+
+/** A value as a person reads it; the messages of a failure are lines. */
+function textOf(value: unknown, failed: boolean): string {
+  if (typeof value === "string") return value;
+  const isLines = failed && Array.isArray(value) && value.every((line) => typeof line === "string");
+  return isLines ? value.join("\n") : JSON.stringify(value, null, 2);
 }
 
 export interface CallContext {
