@@ -283,7 +283,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       session.observer = createObserver(session);
     }
     session.call = createPipeline(session);
-    shared.search.configure(config.embeddings);
+    shared.search.configure({ ...config.embeddings, isOff: config.profile === "minimal" });
     if (!old) return;
     const changed = differing(before, definitions());
     log("info", "configuration_changed", { folder: context.cwd, servers: changed.join(", ") });

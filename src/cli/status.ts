@@ -174,8 +174,10 @@ function searchText(
   { model, dimension, state, indexed, tools, queries, p95_ms, next, download }: SearchReport,
 ): string {
   const parts = [
-    `${model}${dimension === null ? "" : ` (${dimension} dimensions)`}${state === "loading" ? ", loading" : ""}`,
-    `${indexed} of ${tools} tools indexed`,
+    state === "off"
+      ? "by words and names only (profile: minimal)"
+      : `${model}${dimension === null ? "" : ` (${dimension} dimensions)`}${state === "loading" ? ", loading" : ""}`,
+    ...state === "off" ? [] : [`${indexed} of ${tools} tools indexed`],
     `${queries} queries in the last day${p95_ms === null ? "" : `, p95 ${duration(p95_ms)}`}`,
     ...next ? [`changing to ${next.model}: ${next.done} of ${next.of} tools`] : [],
     ...download

@@ -18,10 +18,10 @@ export interface Files {
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
   const own = project?.file ?? {};
-  if (own.engine || own.embeddings || own.expose || own.durability || own.audit) {
+  if (own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${project?.path}: engine, embeddings, expose, durability and audit belong into the global file`,
+      `Cannot use ${project?.path}: engine, embeddings, expose, durability, profile and audit belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },
@@ -67,6 +67,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   return {
     servers: all,
     durability: global.durability ?? DEFAULTS.durability,
+    profile: global.profile ?? DEFAULTS.profile,
     expose,
     engine: { ...DEFAULTS.engine, ...defined(global.engine) },
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },

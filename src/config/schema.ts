@@ -104,6 +104,8 @@ export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
   /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
   durability: z.enum(["power", "process"]).optional(),
+  /** `minimal`: no model is loaded, tools are found by words and names. */
+  profile: z.enum(["full", "minimal"]).optional(),
   engine: z.strictObject({
     /** How long the engine stays without connections and work. */
     idle_exit: duration.optional(),
@@ -216,6 +218,7 @@ export interface Config {
       log_level: "debug" | "info" | "warning" | "error";
     }
   >;
+  readonly profile: "full" | "minimal";
   readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
@@ -270,6 +273,7 @@ export interface Limits {
 
 export const DEFAULTS = {
   durability: "power",
+  profile: "full",
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   expose: { tools: "meta", prefix: "server", resources: true },

@@ -7,7 +7,7 @@ import type { VectorStore } from "./vector_store.ts";
 import type { Blend, ToolText } from "./tool_text.ts";
 
 /** A model, and every text it has embedded. */
-export interface Shelf extends EmbeddingsConfig {
+export interface Shelf extends Omit<EmbeddingsConfig, "isOff"> {
   /** The rows of its texts, by hash. */
   readonly ids: ReadonlyMap<string, number>;
   readonly state: SearchStatus["state"];
@@ -32,7 +32,7 @@ export interface EncodedQuery {
   readonly steps: readonly Float32Array[];
 }
 
-export interface ShelfOptions extends EmbeddingsConfig {
+export interface ShelfOptions extends Omit<EmbeddingsConfig, "isOff"> {
   readonly store: VectorStore;
   readonly models: string;
 }

@@ -18,6 +18,8 @@ export interface ToolSearch {
 export interface EmbeddingsConfig {
   readonly model: string;
   readonly hub: string;
+  /** True: tools are found by words and names only, and no model is loaded. */
+  readonly isOff?: boolean;
 }
 
 export interface Ranking {
@@ -38,7 +40,7 @@ export interface Hit {
 export interface SearchStatus {
   readonly model: string;
   readonly dimension: number | null;
-  readonly state: "resting" | "loading" | "ready" | "failed";
+  readonly state: "off" | "resting" | "loading" | "ready" | "failed";
   readonly problem: string | null;
   /** The number of the given tools that have a vector. */
   readonly indexed: number;

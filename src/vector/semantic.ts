@@ -53,8 +53,20 @@ const PATIENCE_MS = 4_000;
 const DATABASE_PATIENCE_MS = 1_000;
 /** The world is needed with the first search. Before that it is embedded in quiet times: it takes two seconds of a core. */
 const WORLD_AFTER_MS = [8_000, 5_000] as const;
+const OFF = "the configuration has `profile: minimal`";
 /** No row has this id. */
 const NOT_THERE = -1;
+
+/** The state of search without a model. */
+const NOTHING: SearchStatus = {
+  model: "no model",
+  dimension: null,
+  state: "off",
+  problem: null,
+  indexed: 0,
+  next: null,
+  download: null,
+};
 
 /**
  * One loop does all the work and is the only one to change which shelf serves and which comes next; everybody else
@@ -90,7 +102,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
 
   function wake(): void {
     isAwaited = true;
-    if (isClosed || !config) return;
+    if (isClosed || !config || config.isOff) return;
     running ??= loop().finally(() => running = undefined);
   }
 
@@ -236,7 +248,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
 
   return {
     configure(wish) {
-      if (config?.model === wish.model && config.hub === wish.hub) return;
+      if (config?.model === wish.model && config.hub === wish.hub && config.isOff === wish.isOff) return;
       config = wish;
       // A download that nobody wants any more ends at once.
       if (next && next.model !== wish.model) next.close();
@@ -251,6 +263,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
       wake();
     },
     async similar(query, texts, also) {
+      if (config?.isOff) return { kind: "unavailable", why: OFF };
       try {
         return await within(compare(query, texts, also), PATIENCE_MS, "the model is still being prepared");
       } catch (error) {
@@ -258,6 +271,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
       }
     },
     async settled(onProgress) {
+      if (config?.isOff) return;
       isWorldDue = true;
       const target = () => next ?? serving;
       const left = () => target() ? missingOn(target()!).length : Infinity;
@@ -277,6 +291,7 @@ export function createSemantic(options: SemanticOptions): Semantic {
       }
     },
     status(texts) {
+      if (config?.isOff) return NOTHING;
       const done = next ? allWanted().length - missingOn(next).length : 0;
       return {
         model: serving?.model ?? config?.model ?? "",

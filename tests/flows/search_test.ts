@@ -298,6 +298,15 @@ Deno.test("without a usable model search goes by words and says so", async () =>
   assert.match(stdout, /Search goes by words only: Cannot get the model nobody\/nothing from http:\/\/127\.0\.0\.1:1/);
 });
 
+Deno.test("profile: minimal loads no model, and nothing counts as wrong", async () => {
+  await using home = await createTestHome({ servers: { shop: testServer("shop") }, profile: "minimal" });
+  await using client = await connectClient(home);
+  assert.match(textOf(await client.call("search_tools", { query: "look up an order" })), /shop:get_order/);
+  const { code, stdout } = await home.run(["status"]);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /search +by words and names only \(profile: minimal\)/);
+});
+
 Deno.test("another model takes over when its index is complete; until then the old one serves", async () => {
   await using hub = await startHub();
   await using home = await searchHome();

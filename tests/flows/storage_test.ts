@@ -100,7 +100,7 @@ Deno.test("a server whose neutral folder cannot be made runs all the same", asyn
 });
 
 Deno.test("search is whole again once the model can be stored, without a restart", async () => {
-  await using home = await createTestHome({ servers: SERVERS });
+  await using home = await createTestHome({ servers: SERVERS }, { hasModel: true });
   const models = `${home.dir}/models`;
   await Deno.remove(models);
   await Deno.writeTextFile(models, "no folder can be made here");

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { startReaper } from "../../src/mcp/reaper.ts";
+import { type Reaper, startReaper } from "../../src/mcp/reaper.ts";
 import { isAlive, until } from "../fixtures/gateway.ts";
 import { commandOf, descendantsOf } from "../fixtures/processes.ts";
 
-const reapers = () =>
-  descendantsOf(Deno.pid).filter((pid) =>
-    isAlive(pid) && commandOf(pid).some((word) => word === "agentcards-reaper" || word === "agentcards-second")
-  );
+/** The reapers of one marker: other tests of this process have their own. */
+const reapersOf = ({ marker }: Reaper) =>
+  descendantsOf(Deno.pid).filter((pid) => isAlive(pid) && commandOf(pid).includes(marker.value));
 
 /** A process group that carries a marker, or none. */
 function sleeper(env: Record<string, string> = {}): number {
@@ -24,16 +23,19 @@ Deno.test({
     const [first, second, forgotten] = [sleeper(), sleeper(), sleeper()];
     for (const pid of [first, second, forgotten]) reaper.watch(pid);
     try {
-      await until("both reapers", () => reapers().length === 2);
-      const before = reapers();
+      await until("both reapers", () => reapersOf(reaper).length === 2);
+      const before = reapersOf(reaper);
       for (const pid of before) Deno.kill(pid, "SIGKILL");
       reaper.forget(forgotten);
-      await until("new ones", () => reapers().length === 2 && !reapers().some((pid) => before.includes(pid)));
+      await until(
+        "new ones",
+        () => reapersOf(reaper).length === 2 && !reapersOf(reaper).some((pid) => before.includes(pid)),
+      );
       assert.ok([first, second, forgotten].every(isAlive));
       await reaper.close();
       await until("the end of both groups", () => !isAlive(first) && !isAlive(second), 90_000);
       assert.ok(isAlive(forgotten));
-      assert.deepEqual(reapers(), [], "none is started after the end");
+      assert.deepEqual(reapersOf(reaper), [], "none is started after the end");
     } finally {
       for (const pid of [first, second, forgotten]) if (isAlive(pid)) Deno.kill(pid, "SIGKILL");
     }
@@ -48,8 +50,8 @@ Deno.test({
     const marker = `${reaper.marker.value}.1.`;
     const [marked, other] = [sleeper({ [reaper.marker.name]: marker }), sleeper({ [reaper.marker.name]: "x.1." })];
     try {
-      await until("both reapers", () => reapers().length === 2);
-      for (const pid of reapers()) Deno.kill(pid, "SIGKILL");
+      await until("both reapers", () => reapersOf(reaper).length === 2);
+      for (const pid of reapersOf(reaper)) Deno.kill(pid, "SIGKILL");
       // A group that is gone already: only the marker finds what moved out of it.
       reaper.kill(2 ** 22, marker);
       await until("its end", () => !isAlive(marked));
@@ -71,8 +73,8 @@ Deno.test({
     const left = sleeper({ [before.marker.name]: `${before.marker.value}.1.` });
     const stopped: number[] = [];
     try {
-      await until("both reapers", () => reapers().length === 2);
-      stopped.push(...reapers());
+      await until("both reapers", () => reapersOf(before).length === 2);
+      stopped.push(...reapersOf(before));
       for (const pid of stopped) Deno.kill(pid, "SIGSTOP");
       const next = startReaper(note);
       await until("its end", () => !isAlive(left)).finally(next.close);

@@ -150,7 +150,9 @@ async function behind(engine: EngineReport, terminal: Terminal): Promise<Check[]
     "problem" in model ? { about: "model", state: "bad", found: `search goes by words only: ${model.problem}` } : {
       about: "model",
       state: "good",
-      found: `${model.model}: ${model.indexed} ${plural(model.indexed, "tool")} can be found by meaning`,
+      found: engine.search?.state === "off"
+        ? "none is loaded (profile: minimal); tools are found by words and names"
+        : `${model.model}: ${model.indexed} ${plural(model.indexed, "tool")} can be found by meaning`,
     },
   ];
 }
