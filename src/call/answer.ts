@@ -2,6 +2,7 @@ import {
   type Beside,
   type CallResult,
   canonicalJson,
+  CHARACTERS_PER_TOKEN,
   cut,
   isObject,
   type Json,
@@ -129,7 +130,7 @@ function everything(result: ToolResult): unknown {
 
 /** Whether an agent can take an answer as it is. */
 export function isReadable(result: ToolResult, answerTokens: number): boolean {
-  return tokens(textSize(result)) <= answerTokens;
+  return textSize(result) <= answerTokens * CHARACTERS_PER_TOKEN;
 }
 
 /** The characters of an answer that a model would have to read: clients show the text or the structure, not both. */

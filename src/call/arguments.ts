@@ -1,4 +1,4 @@
-import { cut, isObject, type JsonObject, oneLine, signature, type Tool } from "../model/mod.ts";
+import { cut, isObject, type JsonObject, signature, type Tool } from "../model/mod.ts";
 import { type CheckedTool, loadSchemaCheck, type SchemaCheck } from "./schema/check.ts";
 import { createSchemaWorker } from "./schema/worker_port.ts";
 import { valueWeight, weightOf } from "./schema/weight.ts";
@@ -12,26 +12,6 @@ const LARGEST_SCHEMA = 5_000;
 /** Parts of the schema times parts of the arguments: the most steps of a check on this thread, and of any check. */
 const SMALL_CHECK = 20_000;
 const LARGEST_CHECK = 300_000;
-
-/** The mistake in an argument whose name differs from a declared one in spelling only; schemas often allow any name. */
-export function misspelt(
-  { inputSchema }: Pick<Tool, "inputSchema">,
-  args: Record<string, unknown>,
-): string | undefined {
-  const { properties } = inputSchema;
-  if (!isObject(properties)) return undefined;
-  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));
-  if (unknown.length === 0) return undefined;
-  const free = Object.keys(properties).filter((name) => !Object.hasOwn(args, name));
-  const known = new Map(free.map((name) => [plainName(name), name]));
-  for (const name of unknown) {
-    const other = known.get(plainName(name));
-    if (other !== undefined) return `arguments.${oneLine(name, 60)} is not known; did you mean ${oneLine(other, 60)}?`;
-  }
-  return undefined;
-}
-
-const plainName = (name: string) => name.replace(/[_-]/g, "").toLowerCase();
 
 /** Values that a task got from others, written out where its tool wants a text. */
 export function writtenArguments({ inputSchema }: Pick<Tool, "inputSchema">, args: JsonObject): JsonObject {

@@ -2,24 +2,26 @@ import {
   type Address,
   AgentCardsError,
   type Call,
+  calledId,
   type Caller,
   type CallResult,
+  canPut,
   isFailure,
   isObject,
   type JsonObject,
+  misspelt,
   oneLine,
   type Origin,
   OWN_SERVER,
+  PAGE,
   readBySchema,
-  splitToolId,
   type Tool,
-  toolId,
   type ToolResult,
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { isReadable, shapeAnswer, textResult, unstored } from "./answer.ts";
-import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
-import { canPut, humanNeeded, PAGE } from "./human/asking.ts";
+import { argumentCheck, signatureNote } from "./arguments.ts";
+import { humanNeeded } from "./human/asking.ts";
 import { pageAsked } from "./human/server_questions.ts";
 import { resolveTool } from "./resolve.ts";
 import { newHandle } from "./results.ts";
@@ -60,9 +62,11 @@ export async function callTool(
   caller: Caller,
   by: "agent" | "human" = "agent",
 ): Promise<CallResult> {
-  const address = await resolveTool(session, call.tool);
-  const id = toolId(address.server, address.name);
-  const tool = session.inMemory(address.server, address.name);
+  const known = session.tool(call.tool);
+  const { server, name } = known ?? await resolveTool(session, call.tool);
+  const address = { server, name };
+  const id = calledId({ address });
+  const tool = known ?? session.inMemory(server, name);
   const given = tool ? readBySchema(call.arguments, tool.inputSchema) : call.arguments;
   const mistake = tool && misspelt(tool, given);
   if (mistake) {
@@ -73,7 +77,7 @@ export async function callTool(
   const page = reply.kind !== "error" || canPut(PAGE, caller) ? undefined : pageAsked(reply);
   if (page !== undefined) throw humanNeeded(id, `wants a human to visit a page first: ${page}`, page);
   const explained = tool && isFailure(reply) ? await withSignature(reply, tool, given) : reply;
-  const answer = await readable(session, id, explained);
+  const answer = await readable(session, made, explained);
   return call.tool === id ? answer : withMeantTool(answer, call.tool, id);
 }
 
@@ -99,8 +103,9 @@ async function withSignature(reply: CallResult, tool: Tool, args: Record<string,
 }
 
 /** A result as an agent can read it: unchanged, unless it is an error or too long. Our own results fit already. */
-function readable(session: Session, id: string, reply: CallResult): CallResult | Promise<CallResult> {
-  const { server } = splitToolId(id);
+function readable(session: Session, call: Call, reply: CallResult): CallResult | Promise<CallResult> {
+  const { address: { server } } = call;
+  const id = calledId(call);
   if (reply.kind === "large" || server === OWN_SERVER || server === WORKFLOW_SERVER) return reply;
   if (reply.kind === "error") {
     const message = `${id} failed: ${oneLine(reply.message, 4_000)} (code ${reply.code})`;

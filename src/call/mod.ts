@@ -19,7 +19,7 @@ export { createCatalogueTables } from "./stores/catalogue_store.ts";
 export { serverVariables, withoutVariableNote } from "./code_names.ts";
 export { helpFor, ownTools } from "./help.ts";
 export { putApproval } from "./human/approval.ts";
-export { AT_A_TERMINAL, takes } from "./human/asking.ts";
+export { AT_A_TERMINAL } from "./human/asking.ts";
 export { createOpenApprovals } from "./human/open_approvals.ts";
 export { createQuestions } from "./human/run_watchers.ts";
 export { createParking, identity, type Origin, type Route, type SealedState } from "./human/stateless_client.ts";
@@ -47,7 +47,7 @@ export {
 export { reportSecrets, type SecretsReport } from "./secret_report.ts";
 export type { Session, SessionContext, Shared } from "./session.ts";
 export { retireUnused } from "./shared_servers.ts";
-export { fileOf } from "./session_observer.ts";
+export { fileOf } from "./stages/observe.ts";
 export { withheldError } from "./stages/pin.ts";
 export { CALL_TIMEOUT_MS } from "./stages/send.ts";
 export type { GuardedCall, Guardrail, GuardVerdict } from "./stages/guard.ts";

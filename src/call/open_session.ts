@@ -27,9 +27,9 @@ import { log } from "../telemetry/mod.ts";
 import { createLooks } from "./looks.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
-import { createObserver } from "./session_observer.ts";
 import type { Privacy, Session, SessionContext, Shared, SharedServer } from "./session.ts";
 import { keyOfKept, keyOfShared, retireUnused } from "./shared_servers.ts";
+import { createObserver } from "./stages/observe.ts";
 import { startableServer } from "./start_server.ts";
 import { differing, following, type Settings, settingsReader } from "./settings.ts";
 
@@ -116,6 +116,10 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
       use(name);
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    tool(id) {
+      const colon = id.indexOf(":");
+      return colon < 0 ? undefined : session.inMemory(id.slice(0, colon), id.slice(colon + 1));
     },
     inMemory(server, name) {
       const { servers } = session.config;

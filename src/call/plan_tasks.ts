@@ -7,6 +7,7 @@ import {
   isObject,
   type JsonObject,
   meant,
+  misspelt,
   nearest,
   oneLine,
   OWN_SERVER,
@@ -17,7 +18,7 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { denied, effectOf, forbiddenOwnTool, judge } from "../policy/mod.ts";
-import { argumentCheck, misspelt, signatureNote } from "./arguments.ts";
+import { argumentCheck, signatureNote } from "./arguments.ts";
 import { resolveTool } from "./resolve.ts";
 import type { Session } from "./session.ts";
 

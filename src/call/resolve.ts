@@ -15,21 +15,13 @@ import { withheldError } from "./stages/pin.ts";
 
 /** The server and tool that a name means: `server:tool`, or a bare name that only one server has. */
 export async function resolveTool(session: Session, asked: string, options: Resolving = {}): Promise<Address> {
-  return resolveKnown(session, asked) ?? await resolveUnknown(session, asked, options);
+  const known = session.tool(asked);
+  return known ? { server: known.server, name: known.name } : await resolveUnknown(session, asked, options);
 }
 
 interface Resolving {
   /** False where the error about an unknown tool names no tools that come near: finding them takes time. */
   readonly isHinted?: boolean;
-}
-
-/** The usual case: the id of a tool that is in memory. */
-function resolveKnown(session: Session, asked: string): Address | undefined {
-  const colon = asked.indexOf(":");
-  if (colon < 0) return;
-  const server = asked.slice(0, colon);
-  const name = asked.slice(colon + 1);
-  return session.inMemory(server, name) ? { server, name } : undefined;
 }
 
 async function resolveUnknown(

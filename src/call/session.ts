@@ -118,7 +118,8 @@ export interface Session extends AsyncDisposable {
   call(call: Call): Promise<CallResult>;
   /** Tells somebody else, too, what a server says by itself; what it gives ends that. */
   hear(name: string, listener: (event: ServerEvent) => void): () => void;
-  /** A tool, if it is in memory already. */
+  /** A tool by its id, or by its server and name, if it is in memory already. */
+  tool(id: string): Tool | undefined;
   inMemory(server: string, name: string): Tool | undefined;
   /** The reason why a tool, a prompt or a resource waits for a person's review. */
   withheld(server: string, kind: PinKind, name: string): string | undefined;

@@ -32,11 +32,13 @@ export async function serveControl(
       if (!isObject(request)) return wire.close();
       if (request.question !== undefined) return questions.answered(request);
       const work = answer(wire, request, { ...engine, signal: gone.signal, questions });
-      const ended = activity?.begin();
+      if (activity) activity.open++;
       running.add(work);
       work.finally(() => {
         running.delete(work);
-        ended?.();
+        if (!activity) return;
+        activity.open--;
+        activity.endedAt = performance.now();
       });
     });
   } finally {

@@ -2,7 +2,7 @@ import { installation, unrefTimer } from "../platform/start.ts";
 import type { Activity } from "../serve/start.ts";
 
 export interface HandOverOptions {
-  readonly activity: Pick<Activity, "open" | "endedAt">;
+  readonly activity: Readonly<Activity>;
   /** Whether a newer installation waits for this engine to leave. */
   isDue(): boolean;
   /** Whether a workflow is running. */
@@ -26,13 +26,13 @@ export function createHandOver({ activity, isDue, isRunning, stop, now = () => p
   return {
     look(): void {
       if (drainedSince !== undefined) {
-        if (activity.open() <= stuck || now() - drainedSince >= DRAIN_MS) stop();
+        if (activity.open <= stuck || now() - drainedSince >= DRAIN_MS) stop();
         return;
       }
       if (!isDue()) return void (dueSince = undefined);
       dueSince ??= now();
-      const quietSince = Math.max(dueSince, activity.endedAt());
-      if (activity.open() === 0 && !isRunning() && now() - quietSince >= QUIET_MS) stop();
+      const quietSince = Math.max(dueSince, activity.endedAt);
+      if (activity.open === 0 && !isRunning() && now() - quietSince >= QUIET_MS) stop();
     },
     /** Notes a call that needs code which was replaced before it was loaded. */
     drain(): void {
@@ -71,5 +71,5 @@ export function watchInstallation({ gateway, activity, newer, stop, report }: Wa
   const timer = setInterval(handOver.look, LOOK_EVERY_MS);
   unrefTimer(timer);
   installation.onNeeded(handOver.drain);
-  return { isIdle: () => activity.open() === 0 && !isRunning() };
+  return { isIdle: () => activity.open === 0 && !isRunning() };
 }

@@ -49,8 +49,9 @@ function boundEvents(maxBytes: number, traffic: Traffic): TransformStream<Uint8A
       if (size > maxBytes) return controller.error(tooLarge(maxBytes));
       for (let at = 0; at < chunk.length; at += TURN_BYTES) {
         controller.enqueue(chunk.subarray(at, at + TURN_BYTES));
-        if (traffic.isFlooding()) await new Promise((resolve) => setTimeout(resolve, FLOOD_PAUSE_MS));
-        else if (chunk.length > TURN_BYTES) await nextTurn();
+        if (performance.now() < traffic.floodsUntil) {
+          await new Promise((resolve) => setTimeout(resolve, FLOOD_PAUSE_MS));
+        } else if (chunk.length > TURN_BYTES) await nextTurn();
       }
     },
   });

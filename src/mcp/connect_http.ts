@@ -14,17 +14,16 @@ import { createMirror } from "./param_headers.ts";
 import type { Traffic } from "./traffic.ts";
 import {
   createClient,
-  createPatience,
   createWatcher,
   type Era,
   eraOf,
   gaveUp,
-  type Patience,
   type RequestOptions,
   type Upstream,
   type UpstreamHandlers,
   withCaller,
 } from "./upstream.ts";
+import { createPatience, type Patience } from "./pending.ts";
 
 export interface ConnectHttpOptions {
   readonly version: string;

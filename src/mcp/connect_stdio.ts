@@ -1,6 +1,6 @@
 import type { PlacedServer } from "../config/mod.ts";
 import { AgentCardsError, type Capabilities, type LargeResult, messageOf } from "../model/mod.ts";
-import { createPending } from "./pending.ts";
+import { createPatience, createPending } from "./pending.ts";
 import { MAX_LIST_BYTES } from "./list_bounds.ts";
 import { type ServerProcess, type SpawnContext, spawnServer } from "./process.ts";
 import { createStdioTransport, type Message } from "./stdio.ts";
@@ -8,7 +8,6 @@ import type { Traffic } from "./traffic.ts";
 import {
   checkedReply,
   createClient,
-  createPatience,
   createWatcher,
   type Era,
   eraOf,
@@ -108,8 +107,7 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
   const patience = createPatience();
   const pending = createPending(server.name, patience);
   const transport = createStdioTransport(process, {
-    // Where nothing but lists is waited for, nothing longer than a list is kept.
-    mostBytes: () => Math.min(options.maxFrameBytes, pending.waitsForListsOnly() ? MAX_LIST_BYTES : Infinity),
+    mostBytes: pending.bound(options.maxFrameBytes),
     onTooLong: () =>
       pending.refuseLists(`the list is too long: the most is ${MAX_LIST_BYTES} bytes`)
         ? undefined
@@ -150,6 +148,7 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
   const era = eraOf(client);
   const instructions = client.getInstructions();
   const envelope = era.kind === "modern" ? modernEnvelope(options, client.getNegotiatedProtocolVersion()!) : {};
+  const send = pending.over(transport);
   const upstream: Upstream = {
     era,
     capabilities: { ...client.getServerCapabilities() },
@@ -160,13 +159,11 @@ async function shakeHands(server: PlacedServer, process: ServerProcess, { option
     close: () => transport.close(),
     notify: (method) => era.kind === "legacy" && transport.write({ jsonrpc: "2.0", method }),
     watch: createWatcher(client, era),
-    async request(method, given, request) {
-      // The older protocol has nothing to be told with each request.
-      const isOlder = era.kind === "legacy";
-      const params = isOlder ? given : withMeta(withCaller(given, era, request), envelope);
-      const reply = await pending.request(transport, { method, params }, request);
+    // The older protocol has nothing to be told with each request.
+    request: era.kind === "legacy" ? send : async (method, given, request) => {
+      const reply = await send(method, withMeta(withCaller(given, era, request), envelope), request);
       // A list is a list, whatever it says of itself.
-      return isOlder || method.endsWith("/list") ? reply : checkedReply(reply, era);
+      return method.endsWith("/list") ? reply : checkedReply(reply, era);
     },
   };
   return Object.freeze(upstream);

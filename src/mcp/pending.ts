@@ -1,6 +1,9 @@
 import { AgentCardsError, type CallResult, isObject } from "../model/mod.ts";
 import type { Message, StdioTransport } from "./stdio.ts";
-import { gaveUp, type Patience, type RequestOptions } from "./upstream.ts";
+import { MAX_LIST_BYTES } from "./list_bounds.ts";
+import { gaveUp, type RequestOptions, type WhileAsked } from "./upstream.ts";
+
+type Request = (method: string, params: Record<string, unknown>, options: RequestOptions) => Promise<CallResult>;
 
 interface Waiter {
   readonly method: string;
@@ -10,6 +13,44 @@ interface Waiter {
   settle(reply: CallResult): void;
   fail(error: AgentCardsError): void;
   giveUp(): void;
+}
+
+/** How long the calls on one connection may still take. */
+export interface Patience {
+  /** Gives a function that tells how much is left of so much time. */
+  start(timeoutMs: number): () => number;
+  readonly whileAsked: WhileAsked;
+}
+
+/** A human who was asked may take so long; then the time of a call goes on. */
+const LONGEST_ANSWER_MS = 10 * 60_000;
+
+/**
+ * A server that asks back cannot answer before it was answered. An older one does not say for which call it asks, so
+ * the time of all its calls stands still.
+ */
+export function createPatience(now: () => number = () => performance.now()): Patience {
+  let [asking, since, stood] = [0, 0, 0];
+  const stoodUntil = (time: number) => stood + (asking > 0 ? time - since : 0);
+  return {
+    start(timeoutMs) {
+      const began = now();
+      const before = stoodUntil(began);
+      return () => {
+        const time = now();
+        return began + timeoutMs + Math.min(stoodUntil(time) - before, LONGEST_ANSWER_MS) - time;
+      };
+    },
+    async whileAsked(work) {
+      if (asking++ === 0) since = now();
+      try {
+        return await work();
+      } finally {
+        if (asking === 1) stood = stoodUntil(now());
+        asking--;
+      }
+    },
+  };
 }
 
 /**
@@ -55,7 +96,11 @@ export function createPending(server: string, patience: Patience) {
     isWaiting: () => waiting.size > 0,
     calls: () => idsOf((method) => method === "tools/call"),
     lists: () => idsOf(isList),
-    waitsForListsOnly: () => waiting.size > 0 && waiting.values().every(({ method }) => isList(method)),
+    /** The most bytes of a message. Where nothing but lists is waited for, nothing longer than a list is kept. */
+    bound: (most: number) => () =>
+      waiting.size > 0 && waiting.values().every(({ method }) => isList(method))
+        ? Math.min(most, MAX_LIST_BYTES)
+        : most,
     /** Answers all requests for lists with an error; false where there is none. */
     refuseLists(message: string): boolean {
       const ids = idsOf(isList);
@@ -90,16 +135,10 @@ export function createPending(server: string, patience: Patience) {
         );
       }
     },
-    request(
-      transport: StdioTransport,
-      request: { method: string; params: Record<string, unknown> },
-      options: RequestOptions,
-    ) {
+    /** The function that sends a request over a transport and waits for its reply. */
+    over: (transport: StdioTransport): Request => (method, given, options) => {
       const id = `ac-${++last}`;
-      const { method } = request;
-      const params = options.onProgress
-        ? { ...request.params, _meta: { ...request.params._meta as object, progressToken: id } }
-        : request.params;
+      const params = options.onProgress ? { ...given, _meta: { ...given._meta as object, progressToken: id } } : given;
       const { signal, timeoutMs } = options;
       if (transport.reason !== undefined) {
         const reason = `Server "${server}" is gone: ${transport.reason}`;

@@ -144,7 +144,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
   function take(line: Uint8Array): Promise<void> | void {
     // After its end the pipe is read on, so that the server is not kept from leaving by itself.
     if (line.length === 0 || reason !== undefined) return;
-    if (traffic.isFlooding()) {
+    if (performance.now() < traffic.floodsUntil) {
       const kind = unaskedBytes(line);
       if (kind && traffic.isSpent(kind)) return kind === "progress" ? hold(line.slice()) : undefined;
     }
@@ -152,7 +152,8 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
     if (line[0] !== OPEN_BRACE && !isSpace(line[0]!)) return garbage("a line that is not a JSON-RPC message");
     const message = parsed(line);
     if (!message) return;
-    const kind = unasked(message.method);
+    // An answer has no method.
+    const kind = message.method === undefined ? undefined : unasked(message.method);
     if (kind && !traffic.admit(kind, line.length)) {
       if (kind === "progress") hold(message);
       // A request that got no answer would keep its server waiting for ever.
@@ -190,8 +191,9 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
         }
         buffer = new Uint8Array(value.buffer);
         spent += performance.now() - began;
-        if (traffic.isFlooding()) await new Promise((resolve) => setTimeout(resolve, FLOOD_PAUSE_MS));
-        else if (spent >= SLICE_MS) await nextTurn();
+        if (performance.now() < traffic.floodsUntil) {
+          await new Promise((resolve) => setTimeout(resolve, FLOOD_PAUSE_MS));
+        } else if (spent >= SLICE_MS) await nextTurn();
         else continue;
         spent = 0;
       }

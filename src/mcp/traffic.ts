@@ -10,8 +10,8 @@ export interface Traffic {
   admit(kind: Unasked, bytes: number): boolean;
   /** Whether a budget has nothing left, without taking from it; counts the frame as dropped if so. */
   isSpent(kind: Unasked): boolean;
-  /** Whether something was dropped a moment ago: then frames are looked at before they are parsed. */
-  isFlooding(): boolean;
+  /** The end of a flood, by `performance.now()`: until then frames are looked at before they are parsed. */
+  readonly floodsUntil: number;
   /** Counts a line that is no message; false where there were too many. */
   garbage(): boolean;
   dropped(): Dropped;
@@ -50,35 +50,36 @@ export function createTraffic(onFlood: (dropped: Dropped) => void): Traffic {
     Object.entries(BUDGETS).map(([kind, budget]) => [kind, createBucket(budget)]),
   ) as Record<Unasked, Bucket>;
   const garbage = createBucket(GARBAGE);
-  let droppedAt = -Infinity;
   let toldAt = -Infinity;
 
   function drop(kind: Unasked): void {
     dropped[kind]++;
-    droppedAt = performance.now();
-    if (droppedAt - toldAt < TOLD_EVERY_MS) return;
-    toldAt = droppedAt;
+    const now = performance.now();
+    traffic.floodsUntil = now + FLOOD_MS;
+    if (now - toldAt < TOLD_EVERY_MS) return;
+    toldAt = now;
     onFlood({ ...dropped });
   }
 
-  return {
-    admit(kind, bytes) {
+  const traffic = {
+    floodsUntil: -Infinity,
+    admit(kind: Unasked, bytes: number) {
       if (buckets[kind].take(1 + Math.floor(bytes / FRAME_BYTES))) return true;
       drop(kind);
       return false;
     },
-    isSpent(kind) {
+    isSpent(kind: Unasked) {
       if (buckets[kind].has(1)) return false;
       drop(kind);
       return true;
     },
-    isFlooding: () => performance.now() - droppedAt < FLOOD_MS,
     garbage() {
       dropped.garbage++;
       return garbage.take(1);
     },
     dropped: () => ({ ...dropped }),
   };
+  return traffic;
 }
 
 interface Bucket {

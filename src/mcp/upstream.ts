@@ -15,7 +15,7 @@ export interface RequestOptions {
   /** Told when the request goes out, which is after its server has started. */
   readonly onSent?: () => void;
   /** What whoever asks can answer; a server of the stateless protocol is told with every request. */
-  readonly capabilities?: Capabilities;
+  readonly capabilities?: () => Capabilities;
   /** From which level on whoever asks wants to hear what the server logs meanwhile; told likewise. */
   readonly logLevel?: string;
 }
@@ -160,44 +160,6 @@ export function isEra(value: unknown): value is Era {
   return isObject(value) && (value.kind === "legacy" || (value.kind === "modern" && isObject(value.discover)));
 }
 
-/** How long the calls on one connection may still take. */
-export interface Patience {
-  /** Gives a function that tells how much is left of so much time. */
-  start(timeoutMs: number): () => number;
-  readonly whileAsked: WhileAsked;
-}
-
-/** A human who was asked may take so long; then the time of a call goes on. */
-const LONGEST_ANSWER_MS = 10 * 60_000;
-
-/**
- * A server that asks back cannot answer before it was answered. An older one does not say for which call it asks, so
- * the time of all its calls stands still.
- */
-export function createPatience(now: () => number = () => performance.now()): Patience {
-  let [asking, since, stood] = [0, 0, 0];
-  const stoodUntil = (time: number) => stood + (asking > 0 ? time - since : 0);
-  return {
-    start(timeoutMs) {
-      const began = now();
-      const before = stoodUntil(began);
-      return () => {
-        const time = now();
-        return began + timeoutMs + Math.min(stoodUntil(time) - before, LONGEST_ANSWER_MS) - time;
-      };
-    },
-    async whileAsked(work) {
-      if (asking++ === 0) since = now();
-      try {
-        return await work();
-      } finally {
-        if (asking === 1) stood = stoodUntil(now());
-        asking--;
-      }
-    },
-  };
-}
-
 /** The error of a call that was given up, by its caller or by the clock. */
 export function gaveUp(server: string, signal: AbortSignal | undefined, timeoutMs: number): AgentCardsError {
   return signal?.aborted
@@ -217,7 +179,7 @@ export function withCaller(
 ): Record<string, unknown> {
   if (era.kind === "legacy" || !(capabilities || logLevel)) return params;
   return withMeta(params, {
-    ...capabilities && { [CLIENT_CAPABILITIES]: capabilities },
+    ...capabilities && { [CLIENT_CAPABILITIES]: capabilities() },
     ...logLevel && { "io.modelcontextprotocol/logLevel": logLevel },
   });
 }

@@ -1,4 +1,5 @@
-import type { Ask, Capabilities, ServerRequest } from "./question.ts";
+import { isObject } from "./json.ts";
+import { type Ask, type Capabilities, type ServerRequest, takes } from "./question.ts";
 import type { Effect, Output } from "./tool.ts";
 
 /** The server and the name of a tool, a prompt or a resource. */
@@ -140,6 +141,16 @@ export interface LargeResult {
 export function isFailure(result: CallResult): boolean {
   if (result.kind === "large") return result.large.isError;
   return result.kind === "error" || result.result.isError === true;
+}
+
+/** The id of the tool, or of the prompt or resource, that is called. */
+export function calledId({ address: { server, name } }: Pick<Call, "address">): string {
+  return `${server}:${name}`;
+}
+
+/** True if a question can be put to the human: some clients know forms only, or pages only. */
+export function canPut(question: ServerRequest, { client: { capabilities }, human }: Pick<Caller, "client" | "human">) {
+  return human.kind !== "nobody" && (!isObject(capabilities?.elicitation) || takes(question, capabilities));
 }
 
 /** A caller without a client that could be asked. */

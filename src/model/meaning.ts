@@ -1,6 +1,8 @@
 import { meant } from "./coerce.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { schemaAt } from "./schema_type.ts";
+import { oneLine } from "./text.ts";
+import type { Tool } from "./tool.ts";
 
 /** Values and schemas beyond these are not looked at: a call does not wait for a long walk, and references can be endless. */
 const MOST_STEPS = 10_000;
@@ -61,3 +63,23 @@ export function readBySchema<T extends Record<string, unknown>>(args: T, root: J
     return types.map((one) => typeof one === "string" ? { type: one, schema } : { schema });
   }
 }
+
+/** The mistake in an argument whose name differs from a declared one in spelling only; schemas often allow any name. */
+export function misspelt(
+  { inputSchema }: Pick<Tool, "inputSchema">,
+  args: Record<string, unknown>,
+): string | undefined {
+  const { properties } = inputSchema;
+  if (!isObject(properties)) return undefined;
+  const unknown = Object.keys(args).filter((name) => !Object.hasOwn(properties, name));
+  if (unknown.length === 0) return undefined;
+  const free = Object.keys(properties).filter((name) => !Object.hasOwn(args, name));
+  const known = new Map(free.map((name) => [plainName(name), name]));
+  for (const name of unknown) {
+    const other = known.get(plainName(name));
+    if (other !== undefined) return `arguments.${oneLine(name, 60)} is not known; did you mean ${oneLine(other, 60)}?`;
+  }
+  return undefined;
+}
+
+const plainName = (name: string) => name.replace(/[_-]/g, "").toLowerCase();

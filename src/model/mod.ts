@@ -4,8 +4,10 @@ export {
   type Allowance,
   type ApprovalRequest,
   type Call,
+  calledId,
   type Caller,
   type CallResult,
+  canPut,
   type Client,
   type Human,
   type HumanWord,
@@ -46,15 +48,15 @@ export {
 } from "./json.ts";
 export { createBreather, createTurns, nextTurn } from "./keyed_mutex.ts";
 export { coalesce, createLineSplitter, TOO_LONG } from "./lines.ts";
-export { readBySchema } from "./meaning.ts";
+export { misspelt, readBySchema } from "./meaning.ts";
 export { matchesPattern } from "./pattern.ts";
 export { progressText } from "./progress.ts";
 export { createQuietWork } from "./quiet.ts";
-export type { Ask, Capabilities, Question, ServerRequest } from "./question.ts";
+export { type Ask, type Capabilities, FORM, PAGE, type Question, type ServerRequest, takes } from "./question.ts";
 export { schemaAt } from "./schema_type.ts";
 export { type Field, schemaType } from "./schema_type.ts";
 export { signature, typeText } from "./signature.ts";
-export { cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
+export { CHARACTERS_PER_TOKEN, cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
 export { within } from "./time.ts";
 export {
   AGENT_TOOLS,

@@ -38,8 +38,11 @@ export function cut(text: string, length: number): string {
 }
 
 /** The usual estimate of what a text costs a model. */
+export const CHARACTERS_PER_TOKEN = 4;
+
+/** The tokens of a text, or of so many characters. */
 export function tokens(text: string | number): number {
-  return Math.ceil((typeof text === "number" ? text : text.length) / 4);
+  return Math.ceil((typeof text === "number" ? text : text.length) / CHARACTERS_PER_TOKEN);
 }
 
 /** Longer words are compared by their beginning. */

@@ -1,28 +1,11 @@
-/** The requests of all connections that are under way, for whoever waits until there are none. */
+/** A count of the requests of all connections: plain numbers, since every call counts itself in and out. */
 export interface Activity {
-  /** Notes that a request began, and gives the function that notes its end. */
-  begin(): () => void;
-  /** How many are under way. */
-  open(): number;
-  /** When the last one ended, by `performance.now()`. */
-  endedAt(): number;
+  /** The requests under way. */
+  open: number;
+  /** The time at which the last one ended, by `performance.now()`. */
+  endedAt: number;
 }
 
-export function createActivity(now: () => number = () => performance.now()): Activity {
-  let open = 0;
-  let endedAt = -Infinity;
-  return {
-    begin() {
-      open++;
-      let isOpen = true;
-      return () => {
-        if (!isOpen) return;
-        isOpen = false;
-        open--;
-        endedAt = now();
-      };
-    },
-    open: () => open,
-    endedAt: () => endedAt,
-  };
+export function createActivity(): Activity {
+  return { open: 0, endedAt: -Infinity };
 }

@@ -27,24 +27,22 @@ export function createClientSide({ session, calls, send, notify, hasHandshake, i
   let name: string | undefined;
   let logLevel: string | undefined;
   let watching: Watching | undefined;
+  let opened: WorkSession | undefined;
   const ready = session.then((open) => {
     watching = createWatching(open);
-    open.client = {
-      isMultiplexed: isCrowd,
-      get name() {
-        return name;
-      },
-      get capabilities() {
-        return capabilities;
-      },
-      get logLevel() {
-        return logLevel;
-      },
-      tell: (server, event) => hear(open, server, event),
-    };
+    opened = open;
+    introduce();
     return { session: open, watching };
   });
   ready.catch(() => {});
+
+  /** Tells the session who its client is, anew whenever the client has said more. */
+  function introduce(): void {
+    const open = opened;
+    if (!open) return;
+    const tell = (server: string, event: ServerEvent) => hear(open, server, event);
+    open.client = { isMultiplexed: isCrowd, name, capabilities, logLevel, tell };
+  }
 
   function hear(open: WorkSession, server: string, event: ServerEvent): void {
     if (event.kind === "list_changed") {
@@ -109,6 +107,7 @@ export function createClientSide({ session, calls, send, notify, hasHandshake, i
       if (isObject(said) && !isCrowd) capabilities = said;
       const info = method === "initialize" ? params.clientInfo : meta[`${META}clientInfo`];
       if (isObject(info) && typeof info.name === "string" && !isCrowd) name = oneLine(info.name, 100);
+      if (said !== undefined || info !== undefined) introduce();
       if (method === "subscriptions/listen" && isObject(params.notifications)) {
         const uris = params.notifications.resourceSubscriptions;
         const wanted = Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
@@ -118,6 +117,7 @@ export function createClientSide({ session, calls, send, notify, hasHandshake, i
       } else if (method === "logging/setLevel" && isLogLevel(params.level)) {
         logLevel = params.level;
         calls.setLogLevel(params.level);
+        introduce();
         quietly(toServers(method, { level: params.level }), "log level not set");
       } else if (method === "notifications/roots/list_changed") quietly(toServers(method), "roots not told");
     },

@@ -1,4 +1,4 @@
-import { createParking, fileOf, type Route, shownJson, takes, textResult } from "../call/mod.ts";
+import { createParking, fileOf, type Route, shownJson, textResult } from "../call/mod.ts";
 import {
   AgentCardsError,
   type Ask,
@@ -8,6 +8,7 @@ import {
   describe,
   type Human,
   isObject,
+  takes,
   toAgentCardsError,
 } from "../model/mod.ts";
 import { debug, type Redactor, shapeOf } from "../telemetry/mod.ts";
@@ -16,8 +17,7 @@ import type { Activity } from "./activity.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
 import { type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
-import type { Codec, Flow } from "./wire/form.ts";
-import { codecOf, splicedResponse } from "./wire/codec.ts";
+import { type Codec, codecOf, splicedResponse } from "./wire/codec.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "./wire/codes.ts";
 
 type Message = Record<string, unknown>;
@@ -32,6 +32,9 @@ export interface CallsOptions {
   /** Writes a response that is JSON already; the id stands at its beginning. */
   sendRaw(id: unknown, frame: string | Uint8Array): void;
 }
+
+/** The way in which a request waits for the answers of its client. */
+type Flow = Pick<ReturnType<typeof createParking>, "originElsewhere" | "unseal" | "run">;
 
 /** Common clients lose progress that they read together with the answer: so much later it comes by itself. */
 const APART_MS = 3;
@@ -225,8 +228,12 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
     start(message: Message, isRepeated: boolean) {
       const controller = new AbortController();
       running.set(message.id, controller);
-      const ended = activity?.begin();
-      void run(message, controller, isRepeated).finally(ended);
+      if (activity) activity.open++;
+      void run(message, controller, isRepeated).finally(() => {
+        if (!activity) return;
+        activity.open--;
+        activity.endedAt = performance.now();
+      });
     },
     /** Resolves once it is known of every repeated request what it had begun. */
     placed: async () => void await Promise.all(placing),

@@ -243,8 +243,8 @@ Deno.test("send puts the call to its server with what its client can answer, and
   const calls = new Set<Call>();
   const options: Record<string, unknown>[] = [];
   const server = {
-    request: (_method: string, _params: unknown, given: Record<string, unknown>) => {
-      options.push({ ...given, waiting: calls.size });
+    request: (_method: string, _params: unknown, given: Record<string, unknown> & { capabilities(): unknown }) => {
+      options.push({ ...given, capabilities: given.capabilities(), waiting: calls.size });
       return Promise.resolve(DONE);
     },
   };

@@ -6,7 +6,7 @@ import { createActivity } from "../../src/serve/start.ts";
 function createTestEngine() {
   let time = 0;
   const engine = { isDue: false, isRunning: false, stops: 0 };
-  const activity = createActivity(() => time);
+  const activity = createActivity();
   const handOver = createHandOver({
     activity,
     isDue: () => engine.isDue,
@@ -14,13 +14,17 @@ function createTestEngine() {
     stop: () => engine.stops++,
     now: () => time,
   });
+  const begin = () => {
+    activity.open++;
+    return () => Object.assign(activity, { open: activity.open - 1, endedAt: time });
+  };
   const pass = (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       time += 1_000;
       handOver.look();
     }
   };
-  return { engine, activity, handOver, pass };
+  return { engine, begin, handOver, pass };
 }
 
 Deno.test("an engine stays while no other version is installed", () => {
@@ -30,11 +34,11 @@ Deno.test("an engine stays while no other version is installed", () => {
 });
 
 Deno.test("an engine that was replaced leaves after ten seconds without a call", () => {
-  const { engine, activity, pass } = createTestEngine();
+  const { engine, begin, pass } = createTestEngine();
   pass(60);
   engine.isDue = true;
   pass(5);
-  const ended = activity.begin();
+  const ended = begin();
   pass(60);
   assert.equal(engine.stops, 0, "a call is under way");
   ended();
@@ -66,10 +70,10 @@ Deno.test("a program that comes back as it was is no reason to leave", () => {
 });
 
 Deno.test("an engine that cannot go on leaves when only calls are open that need the next one", () => {
-  const { engine, activity, handOver, pass } = createTestEngine();
+  const { engine, begin, handOver, pass } = createTestEngine();
   Object.assign(engine, { isDue: true, isRunning: true });
-  activity.begin();
-  const other = activity.begin();
+  begin();
+  const other = begin();
   handOver.drain();
   pass(5);
   assert.equal(engine.stops, 0, "the other call may end");
@@ -79,9 +83,9 @@ Deno.test("an engine that cannot go on leaves when only calls are open that need
 });
 
 Deno.test("an engine that cannot go on waits ten seconds for calls at most", () => {
-  const { engine, activity, handOver, pass } = createTestEngine();
-  activity.begin();
-  activity.begin();
+  const { engine, begin, handOver, pass } = createTestEngine();
+  begin();
+  begin();
   handOver.drain();
   pass(9);
   assert.equal(engine.stops, 0);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createPatience } from "../../src/mcp/upstream.ts";
+import { createPatience } from "../../src/mcp/pending.ts";
 
 Deno.test("a call's time stands still while its server waits for an answer, ten minutes at the most", async () => {
   let now = 0;

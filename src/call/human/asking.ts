@@ -4,18 +4,17 @@ import {
   type Ask,
   type Call,
   type Caller,
+  canPut,
   type Capabilities,
   isObject,
   oneLine,
   type ServerRequest,
+  takes,
 } from "../../model/mod.ts";
 import { countQuestion, inTurn } from "./asking_turns.ts";
 
 /** The client capabilities of a person at a terminal: forms and pages, neither a model nor folders. */
 export const AT_A_TERMINAL: Capabilities = { elicitation: { form: {}, url: {} } };
-
-export const FORM: ServerRequest = { method: "elicitation/create", params: { mode: "form" } };
-export const PAGE: ServerRequest = { method: "elicitation/create", params: { mode: "url" } };
 
 type Behind = Pick<Caller, "client" | "human">;
 
@@ -36,21 +35,6 @@ export function offered({ elicitation, sampling, roots }: Capabilities = {}): Ca
     ...isObject(sampling) && { sampling },
     ...isObject(roots) && { roots },
   };
-}
-
-/** True if a client with these capabilities takes a question itself. */
-export function takes({ method, params }: ServerRequest, capabilities: Capabilities | undefined): boolean {
-  const { elicitation, sampling, roots } = capabilities ?? {};
-  if (method === "sampling/createMessage") return isObject(sampling);
-  if (method === "roots/list") return isObject(roots);
-  if (method !== "elicitation/create" || !isObject(elicitation)) return false;
-  // Before there were pages, elicitation meant forms.
-  return params.mode === "url" ? isObject(elicitation.url) : isObject(elicitation.form) || !isObject(elicitation.url);
-}
-
-/** True if a question can be put to the human: some clients know forms only, or pages only. */
-export function canPut(question: ServerRequest, { client: { capabilities }, human }: Behind): boolean {
-  return human.kind !== "nobody" && (!isObject(capabilities?.elicitation) || takes(question, capabilities));
 }
 
 interface Asking {

@@ -6,9 +6,10 @@ import {
   type Capabilities,
   type Human,
   type ServerRequest,
+  takes,
 } from "../../model/mod.ts";
 import type { ClientSide } from "../session.ts";
-import { askClient, askOf, declared, offered, questionText, takes } from "./asking.ts";
+import { askClient, askOf, declared, offered, questionText } from "./asking.ts";
 
 /** The caller of one call of a run, ready to take its server's questions. */
 export interface RunCaller extends Caller {

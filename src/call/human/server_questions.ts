@@ -5,11 +5,12 @@ import {
   isObject,
   oneLine,
   type ServerRequest,
+  takes,
   toolId,
 } from "../../model/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
-import { askClient, askOf, declared, humanNeeded, questionText, takes } from "./asking.ts";
+import { askClient, askOf, declared, humanNeeded, questionText } from "./asking.ts";
 import { countQuestion, inTurn } from "./asking_turns.ts";
 import { namedMessage, presentable } from "./question_form.ts";
 import type { Session } from "../session.ts";

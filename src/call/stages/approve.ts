@@ -1,6 +1,15 @@
-import { AgentCardsError, type Call, foldArguments, isObject, oneLine, toolId } from "../../model/mod.ts";
+import {
+  AgentCardsError,
+  type Call,
+  calledId,
+  canPut,
+  foldArguments,
+  FORM,
+  isObject,
+  oneLine,
+} from "../../model/mod.ts";
 import { approvalKey, putApproval } from "../human/approval.ts";
-import { canPut, FORM, humanNeeded } from "../human/asking.ts";
+import { humanNeeded } from "../human/asking.ts";
 import type { Session } from "../session.ts";
 import { eventOf } from "./audit.ts";
 import type { Stage } from "./stage.ts";
@@ -21,7 +30,7 @@ export function approve(session: Session): Stage {
     }
     const word = await human.allow({ ...requestOf(call), definition: definitionOf(session, call) });
     record(word.kind === "go" ? "approved" : word.kind === "held" ? "waits" : "rejected");
-    if (word.kind === "held") throw new AgentCardsError("APPROVAL_PENDING", `${idOf(call)} waits for a human`);
+    if (word.kind === "held") throw new AgentCardsError("APPROVAL_PENDING", `${calledId(call)} waits for a human`);
     if (word.kind === "refused") throw new AgentCardsError("TOOL_DENIED", word.error);
     return await next({ ...call, approval: word.approval });
   };
@@ -31,7 +40,7 @@ export function approve(session: Session): Stage {
 async function askHere(session: Session, call: Call, record: (word: Word) => void): Promise<void> {
   const { human, asks: why = "", signal } = call;
   const request = requestOf(call);
-  const id = idOf(call);
+  const id = calledId(call);
   const key = await approvalKey(session, request);
   if (human.kind === "here" && human.approved === key) return;
   if (human.kind !== "here" || human.approvals === "elsewhere" || !canPut(FORM, call)) {
@@ -54,14 +63,10 @@ async function askHere(session: Session, call: Call, record: (word: Word) => voi
 
 /** The call as a human sees it. Of a request that calls no tool, all that is sent is shown, and its method. */
 function requestOf({ address, method, params, asks: why = "" }: Call) {
-  const tool = toolId(address.server, address.name);
+  const tool = calledId({ address });
   if (method === "tools/call") return { tool, arguments: isObject(params.arguments) ? params.arguments : {}, why };
   const { _meta, inputResponses: _answers, requestState: _state, ...sent } = params;
   return { tool, arguments: { method, ...sent }, why };
-}
-
-function idOf({ address: { server, name } }: Call): string {
-  return toolId(server, name);
 }
 
 function definitionOf(session: Session, { address: { server, name } }: Call): string {

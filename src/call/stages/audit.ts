@@ -1,4 +1,4 @@
-import { type Call, type CallResult, isFailure, toAgentCardsError, toolId } from "../../model/mod.ts";
+import { type Call, calledId, type CallResult, isFailure, toAgentCardsError } from "../../model/mod.ts";
 import type { AuditEvent } from "../../policy/mod.ts";
 import type { Session } from "../session.ts";
 import type { Stage } from "./stage.ts";
@@ -11,22 +11,27 @@ export function audit(session: Session): Stage {
   const { shared: { audit }, config: { audit: { content } } } = session;
   return async (call, next) => {
     const began = performance.now();
-    const ended = (outcome: string, code?: string) => {
+    let row: AuditEvent | undefined;
+    /** The part of the row that is known before the end. */
+    const begun = (): AuditEvent => {
+      if (row) return row;
       const { arguments: given = call.params } = call.params;
       const text = JSON.stringify(given);
-      audit.append({
+      return row = {
         ...eventOf(session, call),
         kind: "call",
         args: audit.digest(text),
         ...content === "full" && { values: session.shared.redactor.clean(text) },
-        outcome,
-        code,
-        ms: Math.round((performance.now() - began) * 100) / 100,
-      });
+      };
     };
+    const ended = (outcome: string, code?: string) =>
+      audit.append({ ...begun(), outcome, code, ms: Math.round((performance.now() - began) * 100) / 100 });
     let result: CallResult;
     try {
-      result = await next(call);
+      const end = next(call);
+      // The server is at work meanwhile.
+      queueMicrotask(begun);
+      result = await end;
     } catch (error) {
       const { code } = toAgentCardsError(error);
       ended(REFUSED.has(code) ? "refused" : "error", code);
@@ -39,10 +44,10 @@ export function audit(session: Session): Stage {
 
 /** The part of a row that tells the call and its author. */
 export function eventOf(session: Pick<Session, "client" | "cwd">, call: Call): Omit<AuditEvent, "kind"> {
-  const { address: { server, name }, method, origin: { by, run, task } } = call;
+  const { method, origin: { by, run, task } } = call;
   return {
     call: call.id,
-    tool: toolId(server, name),
+    tool: calledId(call),
     ...method !== "tools/call" && { method },
     effect: call.effect,
     by,

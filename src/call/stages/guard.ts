@@ -1,4 +1,4 @@
-import { AgentCardsError, type Call, isObject, type JsonObject, oneLine, toolId } from "../../model/mod.ts";
+import { AgentCardsError, type Call, calledId, isObject, type JsonObject, oneLine } from "../../model/mod.ts";
 import type { Stage } from "./stage.ts";
 
 /** A call as a guardrail sees it. */
@@ -27,7 +27,7 @@ export function guard(guardrails: readonly Guardrail[]): Stage {
       const verdict = await judged(judge, call);
       if (!verdict) continue;
       if ("deny" in verdict) {
-        throw new AgentCardsError("TOOL_DENIED", `${idOf(call)} was refused: ${oneLine(verdict.deny, 500)}`);
+        throw new AgentCardsError("TOOL_DENIED", `${calledId(call)} was refused: ${oneLine(verdict.deny, 500)}`);
       }
       asks ??= oneLine(verdict.ask, 500);
     }
@@ -39,7 +39,7 @@ async function judged(judge: Guardrail, call: Call): Promise<GuardVerdict> {
   const { params, effect, origin: { by, run, task } } = call;
   try {
     return await judge({
-      tool: idOf(call),
+      tool: calledId(call),
       arguments: (isObject(params.arguments) ? params.arguments : {}) as JsonObject,
       effect,
       by,
@@ -47,10 +47,6 @@ async function judged(judge: Guardrail, call: Call): Promise<GuardVerdict> {
       ...task !== undefined && { task },
     });
   } catch (cause) {
-    throw new AgentCardsError("TOOL_DENIED", `${idOf(call)} was refused: a guardrail failed`, { cause });
+    throw new AgentCardsError("TOOL_DENIED", `${calledId(call)} was refused: a guardrail failed`, { cause });
   }
-}
-
-function idOf({ address: { server, name } }: Call): string {
-  return toolId(server, name);
 }

@@ -1,5 +1,7 @@
-import { type Call, type CallResult, isFailure, toolId } from "../../model/mod.ts";
-import type { Observer } from "../observer.ts";
+import { calledId, type CallResult, createQuietWork, isFailure, isObject, type Origin } from "../../model/mod.ts";
+import { debug, shapeOf } from "../../telemetry/mod.ts";
+import type { EndedCall, Observer } from "../observer.ts";
+import type { Session } from "../session.ts";
 import type { Stage } from "./stage.ts";
 
 /** Hands every call that ended, refused ones too, to learning and statistics. */
@@ -10,15 +12,82 @@ export function observe(observer: Pick<Observer, "ended">): Stage {
     try {
       return result = await next(call);
     } finally {
-      observer.ended({ call, result, tool: idOf(call), ms: performance.now() - began, ok: isOk(result) });
+      observer.ended({ call, result, tool: calledId(call), ms: performance.now() - began, ok: isOk(result) });
     }
   };
 }
 
-function idOf({ address: { server, name } }: Call): string {
-  return toolId(server, name);
-}
-
 function isOk(result: CallResult | undefined): boolean {
   return result !== undefined && !isFailure(result);
+}
+
+/** Calls are looked at together, once none has ended for a moment: their answers have gone out by then. */
+const LATER = { quietMs: 20, latestMs: 500 };
+/** So much waits at the most: calls, and characters of their results. */
+const MOST_WAITING = 500;
+const MOST_CHARACTERS = 8_000_000;
+/** So many are looked at before others have their turn: some 2 ms. */
+const AT_ONCE = 50;
+
+interface Waiting {
+  readonly ended: EndedCall;
+  readonly bytes: number;
+}
+
+/** Files every call of a session, and hands it to learning, after its answer has gone out. */
+export function createObserver(session: Session): Observer {
+  const learning = session.shared.watch(session);
+  const waiting: Waiting[] = [];
+  const later = createQuietWork(LATER, look);
+  let held = 0;
+  let rest: ReturnType<typeof setTimeout> | undefined;
+
+  function look(): void {
+    later.cancel();
+    clearTimeout(rest);
+    const some = waiting.splice(0, AT_ONCE);
+    for (const { ended, bytes } of some) {
+      const { tool, ms, ok, call } = ended;
+      held -= bytes;
+      session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes });
+      debug("call", () => ({ tool, ms, ok, input: shapeOf(call.params) }));
+    }
+    learning.ended(some.map(({ ended }) => ended));
+    if (waiting.length > 0) rest = setTimeout(look, 0);
+  }
+
+  return {
+    ended(ended) {
+      const bytes = ended.result ? sizeOf(ended.result) : 0;
+      waiting.push({ ended, bytes });
+      held += bytes;
+      if (waiting.length >= MOST_WAITING || held >= MOST_CHARACTERS) look();
+      else later.touch();
+    },
+    asked: learning.asked,
+    close() {
+      while (waiting.length > 0) look();
+    },
+  };
+}
+
+/** The part of a record that tells who made the call. */
+export function fileOf({ client, cwd }: Pick<Session, "client" | "cwd">, { by, run, task }: Origin) {
+  return { by, client: client.name ?? null, folder: cwd, run: run ?? null, task: task ?? null };
+}
+
+/** The characters of a result: of its texts and media, else of its structured content. */
+function sizeOf(result: CallResult): number {
+  if (result.kind === "large") return result.large.bytes;
+  if (result.kind === "error") return result.message.length;
+  const { content, structuredContent, ...rest } = result.result;
+  const blocks = Array.isArray(content) ? content : [];
+  const size = blocks.reduce<number>((sum, block) => sum + sizeOfBlock(block), 0);
+  return size > 0 ? size : JSON.stringify(structuredContent ?? rest).length;
+}
+
+function sizeOfBlock(block: unknown): number {
+  const { text, data } = isObject(block) ? block : {};
+  if (typeof text === "string") return text.length;
+  return typeof data === "string" ? data.length : JSON.stringify(block).length;
 }

@@ -1,5 +1,5 @@
-import { type Call, type CallResult, type ServerRequest, toolId } from "../../model/mod.ts";
-import { canPut, FORM, humanNeeded, PAGE, questionText } from "../human/asking.ts";
+import { type Call, calledId, type CallResult, canPut, FORM, PAGE, type ServerRequest } from "../../model/mod.ts";
+import { humanNeeded, questionText } from "../human/asking.ts";
 import { isQuestion, settleQuestions } from "../human/server_questions.ts";
 import type { Session } from "../session.ts";
 import type { Next, Stage } from "./stage.ts";
@@ -38,8 +38,7 @@ async function unlessAsked(call: Call, next: Next): Promise<CallResult> {
   } catch (error) {
     if (!question) throw error;
     const words = questionText(question);
-    const id = toolId(call.address.server, call.address.name);
-    throw humanNeeded(id, `asks a human: ${words}; this client cannot ask, so it was called off`, words);
+    throw humanNeeded(calledId(call), `asks a human: ${words}; this client cannot ask, so it was called off`, words);
   } finally {
     signal.removeEventListener("abort", abort);
   }

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/mod.ts";
-import { toolId } from "../../model/mod.ts";
+import { calledId } from "../../model/mod.ts";
 import { denied, judge, judgeAddress } from "../../policy/mod.ts";
 import type { Stage } from "./stage.ts";
 
@@ -7,7 +7,7 @@ import type { Stage } from "./stage.ts";
 export function rules(policy: Config["policy"]): Stage {
   return async (call, next) => {
     const { method, address: { server, name } } = call;
-    const id = toolId(server, name);
+    const id = calledId(call);
     const verdict = method === "tools/call" ? judge(policy, id) : judgeAddress(policy, server, name);
     if (verdict.kind === "deny") throw denied(id, verdict);
     if (verdict.kind === "allow") return await next(call);

@@ -1,4 +1,11 @@
-import { type Call, type CallResult, OWN_SERVER, toolId, withoutInvisible, WORKFLOW_SERVER } from "../../model/mod.ts";
+import {
+  type Call,
+  calledId,
+  type CallResult,
+  OWN_SERVER,
+  withoutInvisible,
+  WORKFLOW_SERVER,
+} from "../../model/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
 import { declared } from "../human/asking.ts";
 import { callOwnTool } from "../own_tools.ts";
@@ -19,7 +26,7 @@ export function send(session: Session): Stage {
     if (result.kind === "large" && result.large.output.kind === "stored") {
       // The Worker that read the result did not know its tool.
       const { output: { handle }, bytes } = result.large;
-      session.shared.results.register({ handle, tool: toolId(server, name), bytes });
+      session.shared.results.register({ handle, tool: calledId(call), bytes });
     }
     return result;
   };
@@ -32,7 +39,7 @@ async function toServer(session: Session, call: Call): Promise<CallResult> {
   let isAnswered = false;
   try {
     const result = await session.server(server).request(call.method, call.params, {
-      capabilities: declared(call),
+      capabilities: () => declared(call),
       ...logLevel !== undefined && { logLevel },
       timeoutMs: timeoutMs ?? session.config.servers[server]?.timeout ?? CALL_TIMEOUT_MS,
       signal,

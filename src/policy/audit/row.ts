@@ -50,17 +50,18 @@ export function seal(event: AuditEvent, previous: Link): { readonly line: string
   return { line: `${PREFIX}${digest}",${body.slice(1)}`, link: { seq, hash: digest } };
 }
 
-/** Fields in the order of their names. They are flat, and no name begins with a digit: JSON keeps this order. */
+/** Fields in the order of their names. They are flat, and their names need no escapes. */
 function canonicalRow(fields: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const sorted: Record<string, string | number | boolean> = {};
+  let text = "";
   for (const name of Object.keys(fields).sort()) {
     const value = fields[name];
     if (value === undefined) continue;
-    sorted[name] = typeof value === "string" && value.length > LONGEST_FIELD
+    const kept = typeof value === "string" && value.length > LONGEST_FIELD
       ? `${value.slice(0, LONGEST_FIELD).toWellFormed()}… (${value.length} characters)`
       : value;
+    text += `${text === "" ? "{" : ","}"${name}":${JSON.stringify(kept)}`;
   }
-  return JSON.stringify(sorted);
+  return `${text}}`;
 }
 
 // A quote inside a value is escaped, so that these match the fields themselves only.

@@ -1,5 +1,4 @@
-import { createLineReader } from "./line_reader.ts";
-import { type Channel, lineBytes } from "./channel.ts";
+import { type Channel, createLineReader, lineBytes } from "./channel.ts";
 
 /** Two ends of one connection within this process. */
 export function channelPair(maxLineBytes: number): [Channel, Channel] {

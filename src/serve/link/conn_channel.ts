@@ -1,7 +1,6 @@
 import { coalesce } from "../../model/start.ts";
 import type { Conn } from "../../platform/start.ts";
-import { createLineReader } from "./line_reader.ts";
-import { type Channel, lineBytes } from "./channel.ts";
+import { type Channel, createLineReader, lineBytes } from "./channel.ts";
 
 const CHUNK = 64 * 1024;
 

@@ -1,7 +1,6 @@
 import { coalesce } from "../../model/start.ts";
 import type net from "node:net";
-import { createLineReader } from "./line_reader.ts";
-import { type Channel, lineBytes } from "./channel.ts";
+import { type Channel, createLineReader, lineBytes } from "./channel.ts";
 
 /** A reader that falls behind by more than this is cut off. */
 const MAX_WAITING = 256 * 1024 * 1024;

@@ -1,7 +1,6 @@
 import { coalesce } from "../../model/start.ts";
 import { fs, stdio, system } from "../../platform/start.ts";
-import { createLineReader } from "./line_reader.ts";
-import { type Channel, lineBytes } from "./channel.ts";
+import { type Channel, createLineReader, lineBytes } from "./channel.ts";
 
 /** A channel over this process's own stdin and stdout. */
 export function stdioChannel(maxLineBytes: number): Channel {

@@ -40,17 +40,27 @@ export function askingVariables(channel: Channel): {
 } {
   const open = new Map<string, PromiseWithResolvers<Variables>>();
   const gone = () => new AgentCardsError("CANCELLED", "The client left before it told its variables");
+  let toClient: ((line: Line) => void) | undefined;
+
+  /** Reads for the client; while a question is open, its answer is taken out. */
+  function read(): Promise<void> {
+    const onLine = toClient!;
+    return channel.read(
+      open.size === 0 ? onLine : (line) => {
+        const said = ownLine(line);
+        const waiter = isAnswer(said) ? open.get(said.key) : undefined;
+        if (waiter) waiter.resolve((said as VariablesAnswer).variables);
+        else onLine(line);
+      },
+    );
+  }
+
   return {
     channel: {
       ...channel,
       async read(onLine) {
-        await channel.read((line) => {
-          const said = open.size > 0 ? ownLine(line) : undefined;
-          const waiter = isAnswer(said) ? open.get(said.key) : undefined;
-          if (!waiter) return onLine(line);
-          open.delete((said as VariablesAnswer).key);
-          waiter.resolve((said as VariablesAnswer).variables);
-        });
+        toClient = onLine;
+        await read();
         for (const waiter of open.values()) waiter.reject(gone());
       },
     },
@@ -59,9 +69,13 @@ export function askingVariables(channel: Channel): {
       const key = crypto.randomUUID();
       const waiter = Promise.withResolvers<Variables>();
       open.set(key, waiter);
+      if (toClient) void read();
       channel.write(JSON.stringify({ agentcards: { names, key } satisfies VariablesQuestion }));
       return await within(waiter.promise, ANSWER_MS, "the client does not tell its variables")
-        .finally(() => open.delete(key));
+        .finally(() => {
+          open.delete(key);
+          if (open.size === 0 && toClient) void read();
+        });
     },
   };
 }
