@@ -36,6 +36,8 @@ async function resolveUnknown(
   const live = session.server(server);
   const known = await session.known(server);
   if (known?.tools.some((tool) => tool.name === name)) return { server, name };
+  // Withheld until now: where a look is due, the server may list the accepted definition again.
+  if (session.withheld(server, "tool", name) !== undefined) await session.lookAt(server, new AbortController().signal);
   // Not known, or not known any more: the server itself has the last word.
   const { tools, dropped } = await live.catalogue();
   const why = session.withheld(server, "tool", name);

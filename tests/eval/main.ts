@@ -33,6 +33,7 @@ const NAMES = [
   "attacks",
   "audit",
   "lint",
+  "pins",
 ] as const;
 
 const [name, ...rest] = Deno.args;

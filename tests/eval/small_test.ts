@@ -209,3 +209,13 @@ for (const [mode, trials] of [["kill", "3"], ["rival", "12"]] as const) {
     }
   });
 }
+
+Deno.test("eval pins: every planted change is found, none of its text shown, and nothing honest is withheld", async () => {
+  const { found, texts_shown, loosened_calls, quarantined } = await evaluate("pins", "--mutations", "23");
+  assert.deepEqual({ found, texts_shown, loosened_calls, quarantined }, {
+    found: 23,
+    texts_shown: 0,
+    loosened_calls: 0,
+    quarantined: 0,
+  });
+});
