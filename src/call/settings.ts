@@ -3,8 +3,8 @@ import {
   type Home,
   loadConfig,
   type LoadedConfig,
-  readSecrets,
   type ServerConfig,
+  storedSecrets,
   variablesNamedIn,
 } from "../config/mod.ts";
 import { canonicalJson, deepFreeze } from "../model/mod.ts";
@@ -23,7 +23,7 @@ export function settingsReader(home: Home, context: SessionContext): () => Promi
   let env = context.env;
   return async () => {
     const loaded = await loadConfig(home, context.cwd, context);
-    const stored = await readSecrets(home.secrets);
+    const stored = await storedSecrets(home, context.env);
     const names = variablesOfAll(loaded.config, stored).filter((name) => !asked.has(name));
     if (names.length > 0 && context.variables) {
       env = { ...env, ...await context.variables(names) };

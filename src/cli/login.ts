@@ -3,10 +3,10 @@ import {
   type Home,
   loadConfig,
   locateHome,
-  readSecrets,
   requireServer,
   type ResolvedServer,
   resolveServer,
+  storedSecrets,
 } from "../config/mod.ts";
 import { canSignIn, openTokenFile, signIn, signInByDevice, signOut, type TokenFile } from "../mcp/mod.ts";
 import { AgentCardsError, describe, sanitise } from "../model/mod.ts";
@@ -63,7 +63,7 @@ async function find(name: string): Promise<{ server: ResolvedServer; file: Token
   await ensureHome(home);
   const { config } = await loadConfig(home, system.cwd(), { env, viewer: "user" });
   const entry = requireServer(config, name);
-  const variables = entry.origin === "global" ? { ...env, ...await readSecrets(home.secrets) } : env;
+  const variables = entry.origin === "global" ? { ...env, ...await storedSecrets(home) } : env;
   return { server: resolveServer(entry, variables, config.secrets), file: tokensOf(home) };
 }
 

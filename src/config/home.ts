@@ -6,6 +6,8 @@ export interface Home {
   readonly dir: string;
   readonly config: string;
   readonly secrets: string;
+  /** The names of the values in the system's keyring. */
+  readonly keyring: string;
   readonly trust: string;
   /** The texts that were trusted last: what they tighten outlives the files. */
   readonly trusted: string;
@@ -55,6 +57,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     dir,
     config: `${dir}/config.yaml`,
     secrets: `${dir}/secrets.env`,
+    keyring: `${dir}/keyring.names`,
     trust: `${dir}/trust.json`,
     trusted: `${dir}/trusted`,
     run: `${dir}/run`,

@@ -54,10 +54,10 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
       hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
     });
   }
-  if (own.secrets?.not?.length) {
+  if (own.secrets?.not?.length || own.secrets?.store) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${project?.path}: secrets.not belongs into the global file`,
+      `Cannot use ${project?.path}: secrets.${own.secrets.store ? "store" : "not"} belongs into the global file`,
       {
         hint: "Remove it from the project's file.",
       },
@@ -73,6 +73,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },
     sandbox: { minimum_level: Math.max(...levels, ...untrusted.map(({ minimumLevel }) => minimumLevel)) },
     secrets: {
+      store: global.secrets?.store ?? "file",
       not: global.secrets?.not ?? [],
       also: [global, ...trusted].flatMap(({ secrets }) => secrets?.also ?? []),
     },

@@ -48,6 +48,7 @@ export {
 } from "./schema.ts";
 export { type Secret, secretsIn } from "./secret_values.ts";
 export { configPaths, createLook, type Look, stampOf } from "./stamp.ts";
+export { editSecrets, keyringNames, putIntoKeyring, removeFromKeyring, SECRET_NAME, storedSecrets } from "./keyring.ts";
 export { addSecrets, readableByOthers, readSecrets } from "./secrets.ts";
 export { unusable } from "./tighten.ts";
 export {

@@ -135,6 +135,8 @@ export const fileSchema = z.strictObject({
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
   /** Which configured values are secrets, where the rule for them is wrong: names of variables, headers, options. */
   secrets: z.strictObject({
+    /** The place for values that `agentcards secrets set` sets: `secrets.env`, or the keyring of the system. */
+    store: z.enum(["file", "keyring"]).optional(),
     not: z.array(z.string().min(1).max(200)).optional(),
     also: z.array(z.string().min(1).max(200)).optional(),
   }).optional(),
@@ -222,7 +224,7 @@ export interface Config {
   readonly embeddings: Readonly<{ model: string; hub: string }>;
   readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
-  readonly secrets: SecretRules;
+  readonly secrets: SecretRules & { readonly store: "file" | "keyring" };
   readonly audit: Readonly<{ content: "digests" | "full"; keep: number; head_to?: HeadPlace | undefined }>;
   readonly policy: Readonly<{
     deny: readonly string[];
@@ -278,7 +280,7 @@ export const DEFAULTS = {
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
   expose: { tools: "meta", prefix: "server", resources: true },
   sandbox: { minimum_level: 0 },
-  secrets: NO_SECRET_RULES,
+  secrets: { ...NO_SECRET_RULES, store: "file" },
   audit: { content: "digests", keep: 365 * 86_400_000 } as Config["audit"],
   policy: {
     deny: [],

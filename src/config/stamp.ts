@@ -7,7 +7,7 @@ export type Look = (path: string) => Promise<string>;
 
 /** The files from which the configuration of a folder is made, whether they exist or not. */
 export async function configPaths(home: Home, cwd: string): Promise<string[]> {
-  return [home.config, home.secrets, home.trust, ...await projectFilesFrom(cwd)];
+  return [home.config, home.secrets, home.keyring, home.trust, ...await projectFilesFrom(cwd)];
 }
 
 /** A look that looks at each file once: sessions have most of their files in common. */

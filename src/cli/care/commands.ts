@@ -24,6 +24,23 @@ export function addCare(program: Command, { terminal, done }: Surroundings): voi
       const { logs } = await load<typeof import("./logs.ts")>("./logs.ts");
       done(await logs(server, options, terminal));
     });
+  const secrets = program.command("secrets").description("values that servers need and nobody else sees");
+  secrets.command("set").argument("<name>", "the name of the variable")
+    .description("set a value: it is asked for, or read from stdin")
+    .action(async (name) => {
+      const { setSecret } = await load<typeof import("../secrets.ts")>("../secrets.ts");
+      done(await setSecret(name, terminal));
+    });
+  secrets.command("list").description("list their names").option("--json", "print one JSON list")
+    .action(async (options) => {
+      const { listSecrets } = await load<typeof import("../secrets.ts")>("../secrets.ts");
+      done(await listSecrets(options, terminal));
+    });
+  secrets.command("remove").argument("<name>", "the name of the variable").description("remove a value")
+    .action(async (name) => {
+      const { removeSecret } = await load<typeof import("../secrets.ts")>("../secrets.ts");
+      done(await removeSecret(name, terminal));
+    });
   const config = program.command("config").description("the configuration file");
   config.command("path").description("print where it is").action(async () => {
     const { configPath } = await load<typeof import("./config.ts")>("./config.ts");

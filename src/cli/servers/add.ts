@@ -5,9 +5,9 @@ import {
   locateHome,
   mergeConfig,
   openVault,
-  readSecrets,
   relativeWord,
   type ServerEntry,
+  storedSecrets,
   variablesNamedIn,
 } from "../../config/mod.ts";
 import { AgentCardsError } from "../../model/mod.ts";
@@ -101,7 +101,7 @@ const wrong = (message: string) => new AgentCardsError("USAGE", `Cannot add the 
 /** The definition with references where credentials stood, and the credentials by their names. */
 async function withoutSecrets(name: string, server: ServerEntry) {
   const home = locateHome();
-  const secrets = await readSecrets(home.secrets);
+  const secrets = await storedSecrets(home);
   const referenced = new Set(variablesNamedIn({ ...server, name, origin: "global" }));
   const vault = openVault({ secrets, env: {}, referenced });
   return { home, server: extractSecrets(name, server, vault), secrets: vault.added };

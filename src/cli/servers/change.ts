@@ -1,8 +1,8 @@
 import {
   locateHome,
   parseConfig,
-  readSecrets,
   removeServers,
+  storedSecrets,
   switchServer,
   variablesNamedIn,
 } from "../../config/mod.ts";
@@ -41,7 +41,7 @@ async function leftBehind({ servers, path }: OwnFile, changed: string, name: str
   const named = (definitions: typeof servers) =>
     new Set(Object.entries(definitions).flatMap(([name, one]) => variablesNamedIn({ ...one, name, origin: "global" })));
   const used = named(others);
-  const stored = await readSecrets(locateHome().secrets);
+  const stored = await storedSecrets(locateHome());
   const rules = [...policy?.deny ?? [], ...policy?.approve ?? [], ...policy?.allow ?? []];
   return {
     rules: rules.filter((pattern) => pattern.replace(/^=/, "").startsWith(`${name}:`)),
