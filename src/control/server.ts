@@ -16,7 +16,7 @@ import { METHODS } from "./methods/all.ts";
 /**
  * Serves the command line: one JSON object per line, `{id, method, params}` answered by `{id, result}` or `{id, error}`. One
  * that `asks` may meanwhile get `{id, question, request}`, which it answers by `{question, result}`; without a request, the
- * question was withdrawn.
+ * question was withdrawn. `{id, cancel: true}` gives a request up.
  */
 export async function serveControl(
   wire: Channel,
@@ -25,20 +25,28 @@ export async function serveControl(
   const gone = new AbortController();
   const running = new Set<Promise<void>>();
   const questions = createQuestions();
+  const open = new Map<unknown, AbortController>();
   try {
     await wire.read((line) => {
       if (line === TOO_LONG || line.length === 0) return;
       const request = parse(line);
       if (!isObject(request)) return wire.close();
       if (request.question !== undefined) return questions.answered(request);
-      const work = answer(wire, request, { ...engine, signal: gone.signal, questions });
-      if (activity) activity.open++;
+      if (request.cancel === true) return open.get(request.id)?.abort({ cancelled: "the request was given up" });
+      const own = new AbortController();
+      open.set(request.id, own);
+      const signal = AbortSignal.any([gone.signal, own.signal]);
+      const work = answer(wire, request, { ...engine, signal, questions });
+      // A page that watches must not keep an engine of another version in its place.
+      const counted = request.method === "watch" ? undefined : activity;
+      if (counted) counted.open++;
       running.add(work);
       work.finally(() => {
         running.delete(work);
-        if (!activity) return;
-        activity.open--;
-        activity.endedAt = performance.now();
+        open.delete(request.id);
+        if (!counted) return;
+        counted.open--;
+        counted.endedAt = performance.now();
       });
     });
   } finally {

@@ -30,7 +30,24 @@ export interface KnowledgeGraph {
   path(from: string, to: string): string[] | undefined;
   /** The graph for Graphviz, tools that are used together in one box. */
   dot(): string;
+  /** The graph for a page: every tool with its community and its rank, every edge with its reason. */
+  drawing(): Drawing;
 }
+
+/** A graph to be drawn, at most `MOST_DRAWN` edges of it, those that were seen most. */
+export interface Drawing {
+  readonly nodes: readonly { readonly id: string; readonly group: number; readonly rank: number }[];
+  readonly edges: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly reason: string;
+    readonly seen: number;
+    readonly failed: number;
+    readonly trust: number;
+  }[];
+}
+
+const MOST_DRAWN = 2_000;
 
 export function buildGraph(dependencies: readonly Dependency[]): KnowledgeGraph {
   const graph = new Graph({ type: "directed", multi: false });
@@ -56,7 +73,47 @@ export function buildGraph(dependencies: readonly Dependency[]): KnowledgeGraph 
       return graph.hasNode(from) && graph.hasNode(to) ? bidirectional(graph, from, to) ?? undefined : undefined;
     },
     dot: () => dotOf(graph),
+    drawing: () => drawingOf(graph, dependencies),
   };
+}
+
+function drawingOf(graph: Weighted, dependencies: readonly Dependency[]): Drawing {
+  const groups: Record<string, number> = graph.size === 0 ? {} : louvain(graph);
+  const edges = dependencies.filter(({ source, target }) => source !== target)
+    .toSorted((a, b) => b.seen - a.seen).slice(0, MOST_DRAWN);
+  const drawn = new Set(edges.flatMap(({ source, target }) => [source, target]));
+  const ranks = ranksOf(graph);
+  return {
+    nodes: [...drawn].map((id) => ({ id, group: groups[id] ?? 0, rank: ranks.get(id) ?? 0 })),
+    edges: edges.map((edge) => ({
+      from: edge.source,
+      to: edge.target,
+      reason: edge.path === "" ? "came next" : edge.path,
+      seen: edge.seen,
+      failed: edge.failed,
+      trust: reliability(edge),
+    })),
+  };
+}
+
+const DAMPING = 0.85;
+const ROUNDS = 20;
+
+/** The PageRank of every tool, by weights. */
+function ranksOf(graph: Weighted): Map<string, number> {
+  const count = graph.order || 1;
+  const out = new Map<string, number>();
+  graph.forEachEdge((_edge, { weight }, source) => void out.set(source, (out.get(source) ?? 0) + weight));
+  let ranks = new Map(graph.nodes().map((tool) => [tool, 1 / count]));
+  for (let round = 0; round < ROUNDS; round++) {
+    const lost = graph.nodes().reduce((sum, tool) => sum + (out.has(tool) ? 0 : ranks.get(tool)!), 0);
+    const next = new Map(graph.nodes().map((tool) => [tool, (1 - DAMPING + DAMPING * lost) / count]));
+    graph.forEachEdge((_edge, { weight }, source, target) => {
+      next.set(target, next.get(target)! + DAMPING * ranks.get(source)! * weight / out.get(source)!);
+    });
+    ranks = next;
+  }
+  return ranks;
 }
 
 function dotOf(graph: Weighted): string {

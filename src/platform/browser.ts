@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { systemProgram } from "./system_program.ts";
 
 /** The program of each system that opens a page in the browser of the person. */
@@ -15,7 +16,15 @@ const QUIET_MS = 1_500;
  * and gets the address as an argument of its own.
  */
 export async function openPage(page: URL): Promise<boolean> {
-  if (page.protocol !== "https:" && page.protocol !== "http:") return false;
+  return page.protocol === "https:" || page.protocol === "http:" ? await open(page) : false;
+}
+
+/** Opens a page of our own that lies in a file. */
+export async function openOwnPage(path: string): Promise<boolean> {
+  return await open(pathToFileURL(path));
+}
+
+async function open(page: URL): Promise<boolean> {
   const [program, ...args] = OPENERS[Deno.build.os] ?? [];
   if (program === undefined) return false;
   const { BROWSER: _, ...env } = Deno.env.toObject();

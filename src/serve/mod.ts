@@ -1,6 +1,8 @@
 // The door of this room: other rooms import this file only.
 export { serveClient } from "./client_connection.ts";
 export { forgetShown, lastShown } from "./handshake_cache.ts";
+export { readBody } from "./http/body.ts";
+export { listenHttp } from "./http/node_server.ts";
 export { type HttpPlace, serveHttp } from "./http/server.ts";
 export type { ConnectEngine } from "./http/wire.ts";
 export type { Activity } from "./activity.ts";

@@ -1,5 +1,5 @@
 // The door of this room: other rooms import this file only.
-export { type PendingView, type RunBody, runBody, statsOf, workflowAnswer } from "./answer.ts";
+export { type PendingView, type RunBody, runBody, type RunStats, statsOf, workflowAnswer } from "./answer.ts";
 export { resultOfRun } from "./attachments.ts";
 export { ACTIONS, parseResume, parseRun } from "./input.ts";
 export type { Decider, RunView } from "./live.ts";

@@ -41,6 +41,17 @@ export function createCallStore(db: Database) {
         [keep.days, keep.rows],
       );
     },
+    /** Calls and failures of each of the last minutes, the oldest first; searches and the like are not calls. */
+    async minutes(count: number): Promise<{ readonly calls: number; readonly failed: number }[]> {
+      return await db.query(
+        `select count(tool)::int as calls, (count(tool) filter (where not ok))::int as failed
+         from generate_series($1::int - 1, 0, -1) as ago
+         left join tool_call on at > now() - (ago + 1) * interval '1 minute' and at <= now() - ago * interval '1 minute'
+           and tool not like $2
+         group by ago order by ago desc`,
+        [count, OWN],
+      );
+    },
     async figures(): Promise<CallFigures> {
       const [row] = await db.query<CallFigures>(
         `select count(*) filter (where tool not like $2)::int as total, count(*) filter (where tool = $1)::int as queries,

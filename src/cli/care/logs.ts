@@ -1,5 +1,6 @@
 import { locateHome } from "../../config/mod.ts";
-import { AgentCardsError, isObject, oneLine, sanitise } from "../../model/mod.ts";
+import { AgentCardsError, oneLine, sanitise } from "../../model/mod.ts";
+import { isAbout, linesOf, type LogLine, newestLogs } from "../../telemetry/mod.ts";
 import { fs, system } from "../../platform/start.ts";
 import { jsonLine } from "../json_out.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
@@ -10,24 +11,13 @@ export interface LogsCommand {
   readonly json?: boolean;
 }
 
-/** A line of the log. */
-interface LogLine {
-  readonly at: Date;
-  readonly level: string;
-  readonly event: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-const FILE = /^agentcards-\d{4}-\d{2}-\d{2}\.log$/;
 const LOOK_EVERY_MS = 300;
-/** The end of a file in which the last lines are looked for. */
-const TAIL_BYTES = 4 * 1024 * 1024;
 const LONGEST_VALUE = 1_000;
 
 /** `agentcards logs [SERVER] [-f]` */
 export async function logs(server: string | undefined, options: LogsCommand, terminal: Terminal): Promise<number> {
   const dir = locateHome().logs;
-  const [last, before] = await newest(dir);
+  const [last, before] = await newestLogs(dir);
   if (!last) {
     throw new AgentCardsError("USAGE", `There is no log in ${dir} yet`, {
       hint: "The engine writes one once it runs.",
@@ -61,56 +51,10 @@ async function follow(dir: string, file: string, print: (line: LogLine) => void)
     const { lines, end } = await linesOf(`${dir}/${name}`, offset).catch(() => ({ lines: [], end: offset }));
     lines.forEach(print);
     offset = end;
-    const [latest] = await newest(dir);
+    const [latest] = await newestLogs(dir);
     if (latest && latest !== name) [name, offset] = [latest, 0];
   }
   system.removeSignalListener("SIGINT", stop);
-}
-
-/** The names of the log files, the newest first. */
-async function newest(dir: string): Promise<string[]> {
-  try {
-    const names = (await Array.fromAsync(fs.readDir(dir))).map(({ name }) => name).filter((name) => FILE.test(name));
-    return names.sort().reverse();
-  } catch (error) {
-    if (fs.isNotFound(error)) return [];
-    throw error;
-  }
-}
-
-/** The whole lines of a file from an offset on, at most the last few megabytes, and where they end. */
-async function linesOf(path: string, from = 0): Promise<{ lines: LogLine[]; end: number }> {
-  using file = await fs.open(path, { read: true });
-  const { size } = await file.stat();
-  const start = Math.max(from, size - TAIL_BYTES);
-  const bytes = new Uint8Array(Math.max(0, size - start));
-  await file.seek(start, 0);
-  let filled = 0;
-  for (let count; filled < bytes.length && (count = await file.read(bytes.subarray(filled))) !== null;) filled += count;
-  const whole = bytes.subarray(0, bytes.subarray(0, filled).lastIndexOf(10) + 1);
-  const lines = new TextDecoder().decode(whole).split("\n").flatMap((text) => parse(text) ?? []);
-  return { lines, end: start + whole.length };
-}
-
-function parse(text: string): LogLine | undefined {
-  try {
-    const said: unknown = JSON.parse(text);
-    if (!isObject(said)) return undefined;
-    const { level, message, properties } = said;
-    return {
-      at: new Date(String(said["@timestamp"])),
-      level: String(level).toLowerCase(),
-      event: String(message),
-      fields: isObject(properties) ? properties : {},
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-function isAbout({ server, servers, tool }: LogLine["fields"], name: string): boolean {
-  return server === name || String(tool ?? "").startsWith(`${name}:`) ||
-    String(servers ?? "").split(", ").includes(name);
 }
 
 const COLOURS = { error: "red", warn: "yellow", warning: "yellow", debug: "dim" } as const;

@@ -1,14 +1,16 @@
 import type { Methods } from "../context.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
-import { graph } from "./learned.ts";
 import { review, reviewAccept } from "./review.ts";
-import { approvals, decide, decideCall, observe, run, runs, runShow } from "./runs.ts";
-import { workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
+import { graph, graphAll } from "./learned.ts";
+import { now, runPage, runs, runTask } from "./pages.ts";
+import { approvals, decide, decideCall, observe, run, runShow } from "./runs.ts";
+import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
 import { status } from "./status.ts";
 import { call, search, tools } from "./tools.ts";
 import { triggerOff, triggerOn, triggers, triggerShow, triggerTry } from "./triggers.ts";
+import { watch } from "./watch.ts";
 
 /** Every control method by its name. */
 export const METHODS: Methods = {
@@ -22,13 +24,17 @@ export const METHODS: Methods = {
   decide_call: decideCall,
   embed,
   graph,
+  graph_all: graphAll,
   index,
+  now,
   observe,
   restart,
   review,
   review_accept: reviewAccept,
   run,
+  run_page: runPage,
   run_show: runShow,
+  run_task: runTask,
   runs,
   search,
   signed_in: signedIn,
@@ -40,6 +46,8 @@ export const METHODS: Methods = {
   trigger_show: triggerShow,
   trigger_try: triggerTry,
   triggers,
+  watch,
+  workflow_check: workflowCheck,
   workflow_import: workflowImport,
   workflow_remove: workflowRemove,
   workflow_save: workflowSave,

@@ -29,6 +29,11 @@ export const graph: Method<"graph"> = async ({ gateway, session }, { tool, to, d
   return { ...size, tool: id, neighbours: known.neighbours(id), promised };
 };
 
+export const graphAll: Method<"graph_all"> = async ({ gateway, session }) => {
+  const { dependencies } = await gateway.learning.experienceOf(await session);
+  return (await graphOf(dependencies.all())).drawing();
+};
+
 /** The graph library is loaded by whoever looks at the graph, nobody else. */
 async function graphOf(dependencies: readonly Dependency[]) {
   const { buildGraph }: typeof import("../../graphrag/graph.ts") = await import("../../graphrag/graph.ts" as string);

@@ -7,7 +7,6 @@ import {
   parseWorkflowFile,
   preparedRun,
   reportOf,
-  reportsOf,
   runBody,
   type RunDetails,
   type RunView,
@@ -22,8 +21,6 @@ import type { Params } from "../api.ts";
 import type { ControlContext, Method } from "../context.ts";
 import { observeRun } from "../observe.ts";
 import type { ApprovalReport, RunProgress } from "../reports.ts";
-
-const SHOWN_RUNS = 20;
 
 export const run: Method<"run"> = async (context, params) => {
   const session = await context.session;
@@ -46,11 +43,6 @@ async function requestOf(
   const prepared = await preparedRun(file, input as JsonObject, file.name ?? basename(path));
   return { ...prepared, options: { ...prepared.options, ...pause && { pause } } };
 }
-
-export const runs: Method<"runs"> = async ({ session }, { limit = SHOWN_RUNS }) => {
-  const { workflows } = await session;
-  return await reportsOf(workflows, { limit });
-};
 
 export const runShow: Method<"run_show"> = async ({ session }, { id }) => await detailsOf(await session, id);
 

@@ -1,6 +1,6 @@
 import { kindOf, type Task } from "../../dag/mod.ts";
-import { AgentCardsError, nearest, oneLine, splitToolId } from "../../model/mod.ts";
-import { type SavedWorkflow, textOfRun } from "../../workflow/mod.ts";
+import { AgentCardsError, describe, nearest, oneLine, splitToolId } from "../../model/mod.ts";
+import { parseWorkflowFile, type SavedWorkflow, textOfRun } from "../../workflow/mod.ts";
 import type { Method } from "../context.ts";
 import type { SavedReport } from "../reports.ts";
 
@@ -71,3 +71,12 @@ function reportOf({ name, path, description = "", version, parameters, tasks }: 
 function describedBy(plan: readonly Task[]): string {
   return plan.map((task) => splitToolId(kindOf(task).describe(task)).name.replace(/[_-]/g, " ")).join(", then ");
 }
+
+export const workflowCheck: Method<"workflow_check"> = async (_, { text }) => {
+  try {
+    const { tasks, parameters } = await parseWorkflowFile(text, "the text");
+    return { problem: null, tasks: tasks.length, ...parameters && { parameters } };
+  } catch (error) {
+    return { problem: describe(error), tasks: 0 };
+  }
+};

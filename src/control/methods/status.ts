@@ -7,6 +7,7 @@ import type { Audit } from "../../policy/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { system } from "../../platform/start.ts";
 import type { ControlContext, Method } from "../context.ts";
+import type { Gateway } from "../gateway.ts";
 import type { EngineReport, RunCounts, ServerReport } from "../reports.ts";
 
 /** `status` waits so long for the database. */
@@ -56,9 +57,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     },
     runs: isOpen ? await countRuns(gateway.workflows).catch(() => NO_RUNS) : NO_RUNS,
     suggestions: await gateway.suggestions.status().catch(() => NO_OUTCOMES),
-    servers: failed
-      ? []
-      : await Promise.all(open.status().map(({ config }) => report(gateway.sessions, open, config.name))),
+    servers: failed ? [] : await serverReports(gateway, open),
   };
 }
 
@@ -126,6 +125,11 @@ async function countRuns(workflows: ControlContext["gateway"]["workflows"]): Pro
     status === "paused" && isObject(summary.pending) && summary.pending.reason === "approval"
   );
   return { running, paused: open.length - running, approvals: approvals.length };
+}
+
+/** Every configured server as all sessions see it together. */
+export async function serverReports({ sessions }: Pick<Gateway, "sessions">, asking: Session): Promise<ServerReport[]> {
+  return await Promise.all(asking.status().map(({ config }) => report(sessions, asking, config.name)));
 }
 
 /** A server as all sessions see it together: running in how many, and the last thing that went wrong in any. */

@@ -127,12 +127,21 @@ export function createJournalStore(db: Database, leaseMs: number) {
       return written.length > 0;
     },
     find: async (id: string) => (await find("where id = $1", [id]))[0],
-    list: ({ status, cwd, connection, limit }: RunFilter) =>
+    list: ({ status, cwd, connection, limit, text, before }: RunFilter) =>
       find(
         `where ($1::jsonb is null or $1::jsonb ? status) and ($2::text is null or cwd = $2)
            and ($4::text is null or starts_with(request, $4))
+           and ($5::text is null or strpos(lower(name), $5) > 0 or strpos(id, $5) > 0)
+           and ($6::float8 is null or created_at < to_timestamp($6 / 1000))
          order by created_at desc, id limit $3`,
-        [status ? JSON.stringify(status) : null, cwd ?? null, limit ?? 1_000, connection ? `${connection}:` : null],
+        [
+          status ? JSON.stringify(status) : null,
+          cwd ?? null,
+          limit ?? 1_000,
+          connection ? `${connection}:` : null,
+          text?.toLowerCase() ?? null,
+          before ?? null,
+        ],
       ),
     async runOf(request: string): Promise<string | undefined> {
       const [found] = await db.query<{ run: string }>(

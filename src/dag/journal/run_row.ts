@@ -36,4 +36,8 @@ export interface RunFilter {
   /** The connection whose requests started them. */
   readonly connection?: string;
   readonly limit?: number;
+  /** A part of their names or ids. */
+  readonly text?: string;
+  /** Those that were created before that time, in milliseconds since 1970. */
+  readonly before?: number;
 }
