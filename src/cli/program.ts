@@ -5,7 +5,7 @@ import { positive, type Surroundings } from "./surroundings.ts";
 import { addCare } from "./care/commands.ts";
 import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
-import { addSeeing } from "./seeing/commands.ts";
+import { addAudit, addSeeing } from "./seeing/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
 import { thisTerminal } from "./screen/terminal.ts";
 import { addTriggers } from "./triggers/commands.ts";
@@ -323,36 +323,6 @@ function addHome(program: Command, { terminal, done }: Surroundings): void {
     .action(async () => {
       const { acceptSandbox } = await load<typeof import("./sandbox.ts")>("./sandbox.ts");
       done(await acceptSandbox(terminal));
-    });
-}
-
-function addAudit(program: Command, { terminal, done }: Surroundings): void {
-  const audit = program.command("audit").description("show the record of calls")
-    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
-    .option("--tool <pattern>", 'only of these tools, such as "github:*"')
-    .option("--follow", "go on with rows as they are written")
-    .option("--json", "print one JSON object for each row")
-    .action(async (options) => {
-      const { showAudit } = await load<typeof import("./audit.ts")>("./audit.ts");
-      done(await showAudit(options, terminal));
-    });
-  audit.command("verify").description("check that no row was changed, added or removed")
-    .option("--head <head>", "a signed head that was kept elsewhere: a file, or its text")
-    .option("--json", "print one JSON object")
-    .action(async (options) => {
-      const { verify } = await load<typeof import("./audit.ts")>("./audit.ts");
-      done(await verify(options, terminal));
-    });
-  audit.command("export").description("print rows for another program; the export is a row itself")
-    .addOption(
-      new Option("--format <format>", "jsonl: as they are stored; ocsf: API Activity").choices(
-        ["jsonl", "ocsf"] as const,
-      ).default("jsonl" as const),
-    )
-    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
-    .action(async (options) => {
-      const { exportAudit } = await load<typeof import("./audit.ts")>("./audit.ts");
-      done(await exportAudit(options, terminal));
     });
 }
 

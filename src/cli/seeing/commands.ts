@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Command } from "@commander-js/extra-typings";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -15,6 +15,37 @@ export function addSeeing(program: Command, { terminal, done }: Surroundings): v
     .action(async (options) => {
       const { dashboard } = await (import("./dashboard.ts" as string) as Promise<typeof import("./dashboard.ts")>);
       done(await dashboard(options, terminal));
+    });
+}
+
+/** The commands about the record of calls. */
+export function addAudit(program: Command, { terminal, done }: Surroundings): void {
+  const audit = program.command("audit").description("show the record of calls")
+    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
+    .option("--tool <pattern>", 'only of these tools, such as "github:*"')
+    .option("--follow", "go on with rows as they are written")
+    .option("--json", "print one JSON object for each row")
+    .action(async (options) => {
+      const { showAudit } = await (import("../audit.ts" as string) as Promise<typeof import("../audit.ts")>);
+      done(await showAudit(options, terminal));
+    });
+  audit.command("verify").description("check that no row was changed, added or removed")
+    .option("--head <head>", "a signed head that was kept elsewhere: a file, or its text")
+    .option("--json", "print one JSON object")
+    .action(async (options) => {
+      const { verify } = await (import("../audit.ts" as string) as Promise<typeof import("../audit.ts")>);
+      done(await verify(options, terminal));
+    });
+  audit.command("export").description("print rows for another program; the export is a row itself")
+    .addOption(
+      new Option("--format <format>", "jsonl: as they are stored; ocsf: API Activity").choices(
+        ["jsonl", "ocsf"] as const,
+      ).default("jsonl" as const),
+    )
+    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date")
+    .action(async (options) => {
+      const { exportAudit } = await (import("../audit.ts" as string) as Promise<typeof import("../audit.ts")>);
+      done(await exportAudit(options, terminal));
     });
 }
 
