@@ -25,6 +25,7 @@ import {
 import { effectOf } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { createLooks } from "./looks.ts";
+import { createUserWords } from "./hooks/user_words.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
 import type { Privacy, Session, SessionContext, Shared, SharedServer } from "./session.ts";
@@ -84,6 +85,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   const session: { -readonly [K in keyof Session]: Session[K] } = {
     shared,
     observer: NO_OBSERVER,
+    words: createUserWords(),
     call: () => Promise.reject(new AgentCardsError("ENGINE_BUSY", "This session is still opening")),
     cwd: context.cwd,
     connection: context.connection,

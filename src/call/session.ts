@@ -13,6 +13,8 @@ import type {
 import type { Audit, PinKind, Pins } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { ToolSearch } from "../vector/mod.ts";
+import type { HookLog } from "./hooks/hook_log.ts";
+import type { UserWords } from "./hooks/user_words.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import type { OpenApprovals } from "./human/open_approvals.ts";
 import type { HowToHide, LargeFrames } from "./large/port.ts";
@@ -55,6 +57,13 @@ export interface Shared {
   readonly approvals: OpenApprovals;
   /** The chained record of every call. */
   readonly audit: Audit;
+  /** The events of clients' hooks. */
+  readonly hooks: {
+    readonly log: HookLog;
+    isKey(given: unknown): Promise<boolean>;
+    /** A session was opened: files of hooks are looked for from now on, where hooks are installed. */
+    opened(): void;
+  };
   /** Files a call that has ended. */
   record(call: CallRecord): void;
   /** Whether a tool is known to have been called with success before. */
@@ -125,6 +134,8 @@ export interface Session extends AsyncDisposable {
   withheld(server: string, kind: PinKind, name: string): string | undefined;
   /** Compares a server's lists with their pins where that is due; true if it did. */
   lookAt(server: string, signal: AbortSignal): Promise<boolean>;
+  /** The prompts that hooks of its client reported. */
+  readonly words: UserWords;
   /** Hears of every call that has ended. */
   readonly observer: Observer;
   /** The effect of a tool; tools that are not known act. */

@@ -30,4 +30,5 @@ const READING: ReadonlySet<MethodName> = new Set([
   "run_show",
   "approvals",
   "triggers",
+  "hooks",
 ]);

@@ -41,6 +41,12 @@ export interface Home {
   readonly prompts: string;
   /** The tools of each server, for as long as the database cannot be read. */
   readonly catalogue: string;
+  /** Events of clients that no engine has taken yet, a file each. */
+  readonly hooks: string;
+  /** The key that hooks of clients show, and the files that they were written into. */
+  readonly hookKeys: string;
+  /** The files of repositories before and after what changed them. */
+  readonly snapshots: string;
 }
 
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
@@ -78,6 +84,9 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     workflows: `${dir}/workflows`,
     prompts: `${dir}/prompts`,
     catalogue: `${dir}/catalogue.json`,
+    hooks: `${dir}/hooks`,
+    hookKeys: `${dir}/hooks.json`,
+    snapshots: `${dir}/snapshots`,
   });
 }
 

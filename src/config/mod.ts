@@ -14,6 +14,15 @@ export {
   type Source,
 } from "./clients/client.ts";
 export { findServers, type Found } from "./clients/find.ts";
+export {
+  type HookInstall,
+  hookKeyCheck,
+  type HookKeys,
+  newHookKey,
+  readHookKeys,
+  writeHookKeys,
+} from "./clients/hook_keys.ts";
+export { addHooks, HOOK_CLIENTS, type HookClient, hookEvents, hooksFile, removeHooks } from "./clients/hooks.ts";
 export { extractSecrets, openVault } from "./clients/extract.ts";
 export type { Item } from "./clients/item.ts";
 export { type Move, type Moves, type Origin, originText, planMoves } from "./clients/moves.ts";

@@ -1,6 +1,6 @@
 import { z } from "../../deps.ts";
-import type { Found } from "../call/mod.ts";
-import type { Effect, JsonObject, Tool, ToolResult } from "../model/mod.ts";
+import type { Found, HookFigures } from "../call/mod.ts";
+import type { Effect, HookEvent, JsonObject, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
 import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
 import type {
@@ -38,6 +38,7 @@ export const PARAMS = {
   decide: z.looseObject({ workflow_id: text, action: text, hash: optional }),
   decide_call: z.strictObject({ id: text, hash: text, action: z.enum(["approve", "reject"]), note: optional }),
   embed: NONE,
+  hooks: z.strictObject({ limit: z.number().int().min(1).max(1_000).optional() }),
   graph: z.strictObject({ tool: optional, to: optional, dot: z.boolean().optional() }),
   /** The whole learned graph, for drawing. */
   graph_all: NONE,
@@ -118,6 +119,13 @@ export type JudgedTool = Tool & {
   readonly clients: readonly string[] | null;
 };
 
+/** The lines of context for prompts: those that were given lately, those that were used, the confidence they need. */
+interface HintReport {
+  readonly given: number;
+  readonly used: number;
+  readonly hint_at: number;
+}
+
 interface Results {
   accept_database: { readonly problem: string | null };
   accept_sandbox: { readonly level: number };
@@ -130,6 +138,8 @@ interface Results {
   embed: EmbedReport;
   graph: GraphReport;
   graph_all: GraphPage;
+  /** The newest events of clients' hooks, and figures about them. */
+  hooks: { readonly figures: HookFigures; readonly hints: HintReport; readonly events: readonly HookEvent[] };
   index: readonly IndexReport[];
   now: NowReport;
   observe: RunDetails;

@@ -12,6 +12,8 @@ export const KEPT = {
   vectors: { days: 30, rows: 50_000 },
   /** Values behind tokens; rows of each server, those that were not seen for longest go first. */
   personalData: { days: 90, rows: 50_000 },
+  /** Events of clients' hooks; some 50 MB. */
+  hookEvents: { days: 30, rows: 50_000 },
 } as const;
 
 export const HOUR_MS = 3_600_000;

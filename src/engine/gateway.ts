@@ -33,6 +33,7 @@ import {
 import { stdio, system } from "../platform/start.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createWorkSessions } from "./work_sessions.ts";
+import { createHooks } from "./hooks.ts";
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
@@ -78,6 +79,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor });
+  const hooks = createHooks({ home, database: db, redactor, learning, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
     home,
@@ -96,6 +98,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     privacy: (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) }),
     approvals: createOpenApprovals(),
     audit,
+    hooks,
     record: calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
@@ -105,7 +108,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: () => isClosing,
-    parts: () => ({ workflows, code, suggestions }),
+    parts: () => ({ workflows, code, suggestions, promptHints: hooks.promptHints }),
   });
   // The caller holds the home's lock, so nobody else can have the database open.
   const journal = createJournal(db, {
@@ -121,18 +124,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
   });
 
-  const runSaved = createSavedRunner(saved, workflows);
+  const runSaved = hooks.noting(createSavedRunner(saved, workflows));
   const suggestions = createSuggestions(learning);
 
   const watching = watchConfig(open);
-  const triggers = createTriggers({
-    home,
-    database: db,
-    saved,
-    workflows,
-    openSession,
-    closeSession,
-  });
+  const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
+  hooks.tell(triggers);
   return {
     home,
     sessions,
@@ -167,6 +164,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await shared.catalogues.settled();
       await pins.settled();
       await calls.flush();
+      await hooks[Symbol.asyncDispose]();
       audit[Symbol.dispose]();
       await learning.flush();
       const home = await opening;

@@ -6,7 +6,7 @@ export interface WorkSessionsOptions {
   readonly shared: Shared;
   isClosing(): boolean;
   /** The parts that sessions have at hand, once all of them are made. */
-  parts(): Pick<WorkSession, "workflows" | "code" | "suggestions">;
+  parts(): Pick<WorkSession, "workflows" | "code" | "suggestions" | "promptHints">;
 }
 
 /** The sessions of a gateway. */
@@ -25,6 +25,7 @@ export function createWorkSessions({ shared, isClosing, parts }: WorkSessionsOpt
       const session = await openSession(shared, context);
       sessions.add(session);
       open.add(session);
+      shared.hooks.opened();
       return Object.assign(session, parts());
     },
     async closeSession(session: Session): Promise<void> {

@@ -17,7 +17,7 @@ export {
   type Origin,
   type ToolResult,
 } from "./call.ts";
-export { CLIENT_NAME, clientName } from "./client_name.ts";
+export { CLIENT_NAME, clientName } from "./client/name.ts";
 export { meant, parseMeaning } from "./coerce.ts";
 export { declarations, declaredMethod, identifier, toolsDeclaration } from "./declaration.ts";
 export { worse } from "./effect.ts";
@@ -33,6 +33,7 @@ export {
 export type { Expression, ExpressionNode } from "./cel/expression.ts";
 export { exposedName, exposedUri, exposedUriParts } from "./exposed.ts";
 export { foldArguments } from "./fold.ts";
+export { HOOK_TOOL, type HookEvent, LONGEST_HOOK_TEXT, PROMPT_EVENT, TOOL_EVENT, UNJUDGED } from "./client/hook.ts";
 export { madeVisible, withoutInvisible } from "./invisible.ts";
 export {
   canonicalJson,

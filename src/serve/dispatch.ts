@@ -1,9 +1,10 @@
 import { toolCall } from "../call/mod.ts";
-import { AgentCardsError, type Caller, type CallResult, isObject } from "../model/mod.ts";
+import { AgentCardsError, type Caller, type CallResult, HOOK_TOOL, isObject } from "../model/mod.ts";
 import { denied, forbiddenOwnTool } from "../policy/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
 import { directTool } from "./exposure.ts";
 import { forward } from "./forward.ts";
+import { takeHook } from "./hooks/hook_call.ts";
 import { TOOLS } from "./tools/all.ts";
 import type { GatewayCall } from "./tools/tool.ts";
 import { META } from "./wire/era.ts";
@@ -29,6 +30,7 @@ export function workFor(session: WorkSession, method: string, params: Message, m
   }
   const input = params.arguments ?? {};
   if (!isObject(input)) throw new AgentCardsError("INPUT_INVALID", "arguments must be an object");
+  if (params.name === HOOK_TOOL) return { run: (open) => takeHook(open, input) };
   if (session.config.expose.tools === "direct") return directCall(params.name, input, extras);
   const tool = byName.get(params.name as string);
   if (!tool) throw unknownTool(params.name);

@@ -17,7 +17,9 @@ export {
   PROTOCOL,
   type Welcome,
 } from "./link/handshake.ts";
+export { createHookFrames } from "./link/hook_frames.ts";
 export { pipe } from "./link/pipe.ts";
 export { socketChannel } from "./link/socket_channel.ts";
+export { createSpool } from "./link/spool.ts";
 export { stdioChannel } from "./link/stdio_channel.ts";
 export { askingVariables } from "./link/variables.ts";

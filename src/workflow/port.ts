@@ -1,7 +1,7 @@
 import type { Session } from "../call/mod.ts";
 import type { CodeRoom } from "../code/mod.ts";
 import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
-import type { Suggestions } from "../suggest/mod.ts";
+import type { PromptHints, Suggestions } from "../suggest/mod.ts";
 import type { Request } from "./decisions.ts";
 import type { Decider, RunView } from "./live.ts";
 
@@ -10,6 +10,7 @@ export interface WorkSession extends Session {
   readonly workflows: Workflows;
   readonly code: CodeRoom;
   readonly suggestions: Suggestions;
+  readonly promptHints: PromptHints;
 }
 
 export interface StartRequest {

@@ -13,6 +13,7 @@ import {
   sleep,
   type TestHome,
   testServer,
+  until,
 } from "../fixtures/gateway.ts";
 import { installTools } from "../fixtures/npm_tools.ts";
 import { fakeApi, type ModelRequest } from "./fake_api.ts";
@@ -49,17 +50,20 @@ const PROMPT = ["-p", "go", "--mcp-config", "mcp.json", "--strict-mcp-config", "
 await conversation();
 await standingCost();
 await configuration();
+await hooks();
 if (values.json) out(JSON.stringify(report) + "\n");
 
 interface Claude {
   readonly home: TestHome;
   readonly args: readonly string[];
   readonly env?: Record<string, string>;
+  /** Prompts that are typed one after the other, with a pause before each. */
+  readonly prompts?: readonly string[];
 }
 
 /** Runs Claude Code in a home where it has never been. */
-async function run({ home, args, env = {} }: Claude): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(claude, {
+async function run({ home, args, env = {}, prompts }: Claude): Promise<string> {
+  const child = new Deno.Command(claude, {
     args: [...args],
     cwd: home.dir,
     clearEnv: true,
@@ -71,16 +75,32 @@ async function run({ home, args, env = {} }: Claude): Promise<string> {
       DISABLE_AUTOUPDATER: "1",
       ...env,
     },
-    stdin: "null",
+    stdin: prompts ? "piped" : "null",
+    stdout: "piped",
+    stderr: "piped",
     signal: AbortSignal.timeout(120_000),
-  }).output();
+  }).spawn();
+  const typing = prompts && type(child.stdin, prompts);
+  const { code, stdout, stderr } = await child.output();
+  await typing;
   const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
   assert.equal(code, 0, text);
   return text;
 }
 
-async function startHome(): Promise<TestHome> {
-  const home = await createTestHome({ servers: SERVERS }, AS_INSTALLED);
+/** A person who types: the gateway is connected by the second prompt. */
+async function type(stdin: WritableStream<Uint8Array>, prompts: readonly string[]): Promise<void> {
+  const writer = stdin.getWriter();
+  for (const text of prompts) {
+    const message = { role: "user", content: [{ type: "text", text }] };
+    await writer.write(new TextEncoder().encode(`${JSON.stringify({ type: "user", message })}\n`));
+    await sleep(5_000);
+  }
+  await writer.close();
+}
+
+async function startHome(more: Record<string, unknown> = {}): Promise<TestHome> {
+  const home = await createTestHome({ servers: SERVERS, ...more }, AS_INSTALLED);
   await Deno.mkdir(`${home.dir}/user`);
   await Deno.writeTextFile(
     `${home.dir}/mcp.json`,
@@ -194,4 +214,36 @@ async function configuration(): Promise<void> {
   assert.equal(undo.code, 0, undo.stderr);
   assert.deepEqual(JSON.parse(await Deno.readTextFile(file)).mcpServers, before);
   note("init moved its servers over, and undo put them back");
+}
+
+/** Hooks in the real client's own settings: events arrive, a rule stops a tool of the client, a prompt gets its line. */
+async function hooks(): Promise<void> {
+  await using home = await startHome({ policy: { deny: ["client:Bash"] } });
+  await Deno.mkdir(`${home.dir}/workflows`);
+  const tasks = 'tasks: [{ id: a, tool: "kit:echo", arguments: { text: hello } }]';
+  await Deno.writeTextFile(`${home.dir}/workflows/greet.yaml`, `description: greet the whole office\n${tasks}\n`);
+  const env = { HOME: `${home.dir}/user`, CLAUDE_CONFIG_DIR: "" };
+  const install = await home.run(["hook", "install"], { env });
+  assert.equal(install.code, 0, install.stderr);
+  const stream = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+  const args = ["-p", ...stream, ...PROMPT.slice(2), "Bash", "Glob"];
+  await using api = fakeApi([
+    { name: "Bash", input: { command: "echo hi", description: "says hi" } },
+    { name: "Glob", input: { pattern: "*.json" } },
+  ]);
+  // A new database takes its time; a line of context does not wait for it.
+  const status = async () => JSON.parse((await home.run(["hook", "status", "--json"], { env })).stdout);
+  await status();
+  await run({ home, args, env: asking(api.url, "false"), prompts: ["wake up", "please greet the whole office"] });
+  const stopped = api.results().find(({ content }) => JSON.stringify(content).includes("policy.deny of AgentCards"));
+  await until("the events are rows", async () => (await status()).figures.events.SessionEnd >= 1);
+  const { figures } = await status();
+  const hinted = api.requests.some(({ messages }) => JSON.stringify(messages).includes("workflow:greet"));
+  note("hooks: events", figures.events);
+  assert.ok(stopped, "the rule stops the client's own shell");
+  note("hooks: a rule stops the client's own shell");
+  assert.ok(figures.events.UserPromptSubmit >= 1 && figures.events.Stop >= 1 && figures.events.SessionStart >= 1);
+  assert.ok(hinted, "the line of context reaches the model");
+  note("hooks: a prompt gets its line");
+  assert.equal((await home.run(["hook", "remove"], { env })).code, 0);
 }

@@ -34,6 +34,7 @@ const NAMES = [
   "audit",
   "lint",
   "pins",
+  "hooks",
 ] as const;
 
 const [name, ...rest] = Deno.args;

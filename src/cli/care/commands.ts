@@ -1,4 +1,5 @@
 import type { Command } from "@commander-js/extra-typings";
+import { addHooks } from "../hooks/commands.ts";
 import { positive, type Surroundings } from "../surroundings.ts";
 
 /** A literal `import()` would make Deno read the module at start. */
@@ -7,7 +8,9 @@ function load<Module>(path: string): Promise<Module> {
 }
 
 /** Adds the commands that look after an installation. */
-export function addCare(program: Command, { terminal, done }: Surroundings): void {
+export function addCare(program: Command, surroundings: Surroundings): void {
+  const { terminal, done } = surroundings;
+  addHooks(program, surroundings);
   program.command("doctor")
     .description("check everything for real, and say what to do")
     .option("--json", "print one JSON object")

@@ -48,7 +48,7 @@ export function setProperty(text: string, path: readonly string[], value: unknow
   );
 }
 
-function formatOf(text: string): FormattingOptions {
+export function formatOf(text: string): FormattingOptions {
   const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
   const isTab = indent.startsWith("\t");
   const eol = text.includes("\r\n") ? "\r\n" : "\n";

@@ -1,5 +1,6 @@
 import type { Methods } from "../context.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
+import { hooks } from "./hooks.ts";
 import { review, reviewAccept } from "./review.ts";
 import { graph, graphAll } from "./learned.ts";
 import { now, runPage, runs, runTask } from "./pages.ts";
@@ -25,6 +26,7 @@ export const METHODS: Methods = {
   embed,
   graph,
   graph_all: graphAll,
+  hooks,
   index,
   now,
   observe,

@@ -2,12 +2,15 @@ import { describe, TOO_LONG } from "../../model/start.ts";
 import { createMemory, type Message } from "./pipe_memory.ts";
 import type { Channel } from "./channel.ts";
 import type { EngineConnection } from "./engine_client.ts";
+import type { HookFrames } from "./hook_frames.ts";
 import { type Again, MAX_CLIENT_FRAME, newConnection } from "./handshake.ts";
 
 export interface PipeOptions {
   readonly client: Channel;
   /** `connection`: the name of the client's connection, the same for every engine. */
   connect(connection: string): Promise<EngineConnection>;
+  /** Deals with the calls of the client's hooks; absent where the client is many. */
+  readonly hooks?: HookFrames;
 }
 
 const SHORT_LIFE_MS = 500;
@@ -17,7 +20,7 @@ const SHORT_LIFE_MS = 500;
  * subscriptions and the requests in flight. The next engine is told the first two, silently, and sent the requests again;
  * it decides what becomes of them, since it alone knows effects. It imports neither the SDK nor the database.
  */
-export async function pipe({ client, connect }: PipeOptions): Promise<void> {
+export async function pipe({ client, connect, hooks }: PipeOptions): Promise<void> {
   const memory = createMemory();
   const connection = newConnection();
   let engine: Channel | undefined;
@@ -40,12 +43,13 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
     for (const frame of waiting.splice(0)) channel.write(frame);
     engine = channel;
     await channel.read((line) => {
-      if (line === TOO_LONG) return;
+      if (line === TOO_LONG || hooks?.takeAnswer(line)) return;
       if (!memory.isQuiet() && memory.isReplayed(line)) return;
       client.write(line);
       memory.noteAnswer(line);
     });
     engine = undefined;
+    hooks?.leave();
   }
 
   async function copyFromEngines(): Promise<void> {
@@ -76,6 +80,7 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
       tell([{ id: null, error: { code: -32600, message: `The frame is larger than ${MAX_CLIENT_FRAME} bytes` } }]);
       return;
     }
+    if (hooks?.take(line, engine)) return;
     if (engine) {
       engine.write(line);
       return memory.note(line);
@@ -86,5 +91,6 @@ export async function pipe({ client, connect }: PipeOptions): Promise<void> {
     nextFrame = undefined;
   });
   clientGone = true;
+  hooks?.leave();
   await engine?.end();
 }

@@ -1,4 +1,4 @@
-import { AgentCardsError } from "./errors.ts";
+import { AgentCardsError } from "../errors.ts";
 
 /** What a client is called in `servers.NAME.clients` and by `serve --client`. */
 export const CLIENT_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
