@@ -35,6 +35,7 @@ const NAMES = [
   "lint",
   "pins",
   "hooks",
+  "conditions",
 ] as const;
 
 const [name, ...rest] = Deno.args;
