@@ -253,6 +253,8 @@ function addWorkflows(program: Command, { terminal, done }: Surroundings): void 
     .option("--replace", "take the place of the one of that name")
     .option("--json", "print one JSON object")
     .action(async (file, name, options) => done(await (await files()).importWorkflow([file, name], options, terminal)));
+  workflow.command("schema").description("print the JSON Schema of workflow files, for editors")
+    .action(async () => done(await (await files()).printSchema(terminal)));
   workflow.command("remove").argument("<name>").description("delete a saved workflow")
     .action(async (name) => done(await (await files()).removeWorkflow(name, terminal)));
 }

@@ -17,7 +17,7 @@ export {
   type WaitingCall,
 } from "./event.ts";
 export { createJournal, type Journal, type Writer } from "./journal/journal.ts";
-export { kindOf } from "./kinds/all.ts";
+export { kindOf, TASK_FORMS } from "./kinds/all.ts";
 export { endsOf, failuresOf } from "./outcome.ts";
 export { type Held, pendingOf, summaryOf } from "./pending.ts";
 export { createPlaces, type SharedPlaces } from "./places.ts";

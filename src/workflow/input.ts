@@ -5,18 +5,20 @@ import { z } from "../../deps.ts";
 import type { Request } from "./decisions.ts";
 
 const ids = z.array(z.string().max(64)).max(10_000);
+/** The options of a run. */
+export const OPTIONS = z.strictObject({
+  pause: z.enum(["never", "layer", "effects"]).optional(),
+  pause_after: ids.optional(),
+  return: ids.optional(),
+  timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
+  concurrency: z.number().int().min(1).max(10_000).optional(),
+  priority: z.number().int().min(1).max(5).optional(),
+  infer: z.boolean().optional(),
+});
 const RUN = z.strictObject({
   tasks: z.array(z.unknown()).optional(),
   intent: z.string().min(1).max(4_000).optional(),
-  options: z.strictObject({
-    pause: z.enum(["never", "layer", "effects"]).optional(),
-    pause_after: ids.optional(),
-    return: ids.optional(),
-    timeout_ms: z.number().int().min(1).max(86_400_000).optional(),
-    concurrency: z.number().int().min(1).max(10_000).optional(),
-    priority: z.number().int().min(1).max(5).optional(),
-    infer: z.boolean().optional(),
-  }).optional(),
+  options: OPTIONS.optional(),
 });
 
 /** What can be done with a run. */

@@ -11,6 +11,7 @@ export { parseWorkflowFile } from "./saved/file.ts";
 export type { SavedWorkflow } from "./saved/folder.ts";
 export { textOfRun } from "./saved/from_run.ts";
 export { filesFromDatabase } from "./saved/migrate.ts";
+export { workflowSchema } from "./saved/json_schema.ts";
 export { getPrompt, hasPrompt, listPrompts } from "./saved/prompts.ts";
 export { preparedRun } from "./saved/prepare.ts";
 export { createSavedRunner } from "./saved/run_saved.ts";

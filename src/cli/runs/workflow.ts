@@ -112,6 +112,13 @@ export async function runWorkflow(
   return await carryRun({ method: "run", params: { saved, input: inputFrom(words) } }, { json, terminal });
 }
 
+/** `agentcards workflow schema` */
+export async function printSchema(terminal: Terminal): Promise<number> {
+  const { workflowSchema } = await import("../../workflow/mod.ts");
+  terminal.out(`${JSON.stringify(workflowSchema(), null, 2)}\n`);
+  return 0;
+}
+
 /** `agentcards workflow remove NAME` */
 export async function removeWorkflow(name: string, terminal: Terminal): Promise<number> {
   const { removed, path } = await ask({ method: "workflow_remove", params: { name } });

@@ -9,6 +9,9 @@ export const KINDS: { readonly [K in Task["type"]]: TaskKind<Extract<Task, { typ
   code_execution: CODE,
 };
 
+/** The form of each kind of task. */
+export const TASK_FORMS = Object.values(KINDS).map(({ form }) => form);
+
 /** The kind of a task. */
 export function kindOf<T extends Task>(task: T): TaskKind<T> {
   return KINDS[task.type] as unknown as TaskKind<T>;

@@ -54,13 +54,14 @@ const name = z.string().regex(/^[A-Za-z0-9][\w-]{0,63}$/, "must be the name of a
 const common = {
   missed: z.enum(["once", "skip"]).default("once"),
   overlap: z.boolean().default(false),
-  input: z.record(z.string(), z.json()).default({}),
+  input: z.record(z.string(), z.unknown()).default({}),
 };
 const every = z.string().regex(/^\d{1,9}[smhd]$/, 'must be a text such as "30s", "15m", "2h" or "1d"')
   .transform((text) => Number(text.slice(0, -1)) * UNITS[text.slice(-1) as keyof typeof UNITS])
   .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, "must be 10 s to 366 days");
 
-const FORMS = {
+/** The forms of the entries of `on`, by the key that tells them apart. */
+export const FORMS = {
   every: z.strictObject({ every, ...common }).transform(({ every: ms, ...rest }) => ({
     kind: "every" as const,
     ms,
