@@ -24,13 +24,13 @@ import {
 } from "../model/mod.ts";
 import { effectOf } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
-import { createLooks } from "./looks.ts";
 import { createUserWords } from "./hooks/user_words.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
 import type { Privacy, Session, SessionContext, Shared, SharedServer } from "./session.ts";
 import { keyOfKept, keyOfShared, retireUnused } from "./shared_servers.ts";
 import { createObserver } from "./stages/observe.ts";
+import { createLooks } from "./stages/pin.ts";
 import { startableServer } from "./start_server.ts";
 import { differing, following, type Settings, settingsReader } from "./settings.ts";
 

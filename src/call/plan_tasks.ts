@@ -73,7 +73,7 @@ export function createToolBook(session: Session): ToolBook {
         const isKnown = unknown < HINTED_NAMES || server === undefined || indexes.get(server)?.has(bare) !== false;
         if (!isKnown) continue;
         try {
-          const address = await resolveTool(session, name, { isHinted: unknown < HINTED_NAMES });
+          const address = session.tool(name) ?? await resolveTool(session, name, { isHinted: unknown < HINTED_NAMES });
           const tool = address.server === WORKFLOW_SERVER
             ? await savedTool(address.name)
             : await definition(address.server, address.name);

@@ -133,7 +133,7 @@ export interface Session extends AsyncDisposable {
   /** The reason why a tool, a prompt or a resource waits for a person's review. */
   withheld(server: string, kind: PinKind, name: string): string | undefined;
   /** Compares a server's lists with their pins where that is due; true if it did. */
-  lookAt(server: string, signal: AbortSignal): Promise<boolean>;
+  lookAt(server: string, signal: AbortSignal): Promise<boolean> | undefined;
   /** The prompts that hooks of its client reported. */
   readonly words: UserWords;
   /** Hears of every call that has ended. */

@@ -2,8 +2,8 @@
 export { APPROVAL_MS, approvalHash, isGenuine, isNotAllowed, notAllowed } from "./approval.ts";
 export { describeEffects } from "./code_call.ts";
 export { eventCondition, loadConditions } from "./condition/conditions.ts";
-export { createEventStream } from "./event_stream.ts";
 export {
+  createEventStream,
   type DecidedBy,
   type Decision,
   type EndStatus,
@@ -20,7 +20,7 @@ export { createJournal, type Journal, type Writer } from "./journal/journal.ts";
 export { kindOf, TASK_FORMS } from "./kinds/all.ts";
 export { endsOf, failuresOf } from "./outcome.ts";
 export { type Held, pendingOf, summaryOf } from "./pending.ts";
-export { createPlaces, type SharedPlaces } from "./places.ts";
+export { createPlaces, type SharedPlaces } from "./ready_queue.ts";
 export { plan, planAgain, requireFewTasks } from "./plan.ts";
 export { escapeReferences, referencesIn } from "./references.ts";
 export { escapeInput, inputNamesIn, withInput } from "./condition/input.ts";

@@ -1,14 +1,12 @@
 import { AgentCardsError, type JsonObject, messageOf } from "../model/mod.ts";
-import { createEventStream } from "./event_stream.ts";
-import { type Ended, type Flight, isGentle, type StopKind, timesOf } from "./attempt.ts";
+import { createRetries, type Ended, type Flight, isGentle, type StopKind, timesOf } from "./attempt.ts";
 import { actedBefore, hasActed, openEffects } from "./code_call.ts";
 import { fillIn, interruptedArguments, sentArguments } from "./inputs.ts";
 import { kindOf } from "./kinds/all.ts";
 import { runnerOf } from "./kinds/run.ts";
 import { createGate } from "./gate.ts";
 import { createReadyQueue } from "./ready_queue.ts";
-import { createRetries } from "./retries.ts";
-import type { DecidedBy, Decision, Happening, RunEvent } from "./event.ts";
+import { createEventStream, type DecidedBy, type Decision, type Happening, type RunEvent } from "./event.ts";
 import { createNodes, type Node } from "./nodes.ts";
 import { outcomeOf } from "./outcome.ts";
 import { type Held, pendingOf, summaryOf } from "./pending.ts";

@@ -2,7 +2,7 @@ import type { Allowance, Effect, HumanWord, JsonObject, Output } from "../model/
 import type { Dependency, LoadStored } from "./inputs.ts";
 import type { DecidedBy, Decision, RunEvent } from "./event.ts";
 import type { Writer } from "./journal/journal.ts";
-import type { SharedPlaces } from "./places.ts";
+import type { SharedPlaces } from "./ready_queue.ts";
 import type { Approvable } from "./approval.ts";
 import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";

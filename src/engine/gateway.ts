@@ -121,7 +121,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     sessions,
     code,
     complete: (...given) => suggestions.complete(...given),
-    onEnd: (state, session) => learning.ran(session, lessonsOf(state)),
+    onEnd: (state, session) => learning.ran(session, () => lessonsOf(state)),
   });
 
   const runSaved = hooks.noting(createSavedRunner(saved, workflows));

@@ -11,6 +11,7 @@ import {
 } from "../graphrag/mod.ts";
 import {
   canonicalJson,
+  createQuietWork,
   isObject,
   type JsonObject,
   messageOf,
@@ -23,8 +24,8 @@ import { log, type Redactor } from "../telemetry/mod.ts";
 /** What an engine learns from everything that goes through it. */
 export interface Learning {
   watch(session: Session): Learner;
-  /** Takes notice of a run that came to its end: which of its tasks fed which. */
-  ran(session: Session, tasks: readonly RanTask[]): void;
+  /** Takes notice of a run that came to its end: which of its tasks fed which. It is looked at once nothing goes on. */
+  ran(session: Session, tasks: () => readonly RanTask[]): void;
   /** Everything that was learned where a session is. */
   experienceOf(session: Session): Promise<Experience>;
   /** What was kept under a name. */
@@ -60,6 +61,11 @@ const LONGEST_REQUEST = 2_000;
 const SECRET =
   /passw(or)?d|secret|token|api.?key|authori[sz]ation|credential|private.?key|cookie|session.?id|\bpin\b|otp/i;
 
+/** Runs are looked at together, after the answers of the last ones have gone out. */
+const LATER = { quietMs: 500, latestMs: 5_000 };
+/** The results of so many runs are held at the most. */
+const MOST_RUNS = 20;
+
 interface Trail {
   request: Set<string>;
   steps: Remembered[];
@@ -73,7 +79,11 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
   const working = new Set<Promise<void>>();
   let states: Promise<Record<string, unknown>> | undefined;
 
-  const experienceOf = (session: Session): Promise<Experience> =>
+  /** Runs that nobody has looked at yet. */
+  const over: { readonly session: Session; readonly tasks: () => readonly RanTask[] }[] = [];
+  const later = createQuietWork(LATER, lookAtRuns);
+
+  const opened = (session: Session): Promise<Experience> =>
     scopes.getOrInsertComputed(scopeOf(session), () => {
       const opening = openExperience(store, scopeOf(session));
       // Whoever asks next tries again.
@@ -90,13 +100,25 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
 
   /** Does work with what was learned where a session is, once that has been read. */
   function soon(session: Session, work: (experience: Experience) => void, onFailure?: () => void): void {
-    const done = experienceOf(session).then(work)
+    const done = opened(session).then(work)
       .catch((error) => {
         onFailure?.();
         log("warning", "learning_failed", { reason: messageOf(error) });
       })
       .finally(() => working.delete(done));
     working.add(done);
+  }
+
+  function lookAtRuns(): void {
+    later.cancel();
+    for (const { session, tasks } of over.splice(0)) {
+      soon(session, (experience) => {
+        for (const { tool, ok, after, flows } of tasks()) {
+          for (const source of after) experience.follow(source, tool, { ok });
+          for (const { from, path, to } of flows) experience.follow(from, tool, { ok, path: `${path} → ${to}` });
+        }
+      });
+    }
   }
 
   function watch(session: Session): Learner {
@@ -141,14 +163,14 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
 
   return {
     watch,
-    experienceOf,
+    experienceOf(session) {
+      lookAtRuns();
+      return opened(session);
+    },
     ran(session, tasks) {
-      soon(session, (experience) => {
-        for (const { tool, ok, after, flows } of tasks) {
-          for (const source of after) experience.follow(source, tool, { ok });
-          for (const { from, path, to } of flows) experience.follow(from, tool, { ok, path: `${path} → ${to}` });
-        }
-      });
+      over.push({ session, tasks });
+      if (over.length < MOST_RUNS) later.touch();
+      else lookAtRuns();
     },
     state: async (name) => (await readStates())[name],
     async keep(name, value) {
@@ -156,6 +178,7 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       store.state(name, value);
     },
     async flush() {
+      lookAtRuns();
       await Promise.all(working);
       await store.flush();
     },

@@ -115,7 +115,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
       session,
       book,
       watchers,
-      runCode: codePort(session, code),
+      runCode: (...given) => codePort(session, code)(...given),
       onProgress,
     });
     const run = startRun({

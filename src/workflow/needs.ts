@@ -18,7 +18,7 @@ export function serversOf(tasks: readonly Task[]): string[] {
 /** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */
 export async function needsOf(session: Session, tasks: readonly Task[]) {
   const code = tasks.flatMap((task) => task.type === "code_execution" ? [task.code] : []).join("\n");
-  const servers = [...new Set([...serversOf(tasks), ...serversSpokenOf(session, code)])].sort();
+  const servers = [...new Set([...serversOf(tasks), ...code === "" ? [] : serversSpokenOf(session, code)])].sort();
   const variables = servers.flatMap((server) => variablesOf(session.config.servers[server]!));
   return { servers, variables: [...new Set(variables)], fingerprint: await fingerprintOf(session, servers) };
 }

@@ -1,7 +1,7 @@
 // Conditions, polls, approvals and priorities, with tools that are functions of the test.
 import assert from "node:assert/strict";
 import { loadConditions } from "../../src/dag/condition/conditions.ts";
-import { createPlaces } from "../../src/dag/places.ts";
+import { createPlaces } from "../../src/dag/ready_queue.ts";
 import type { JsonObject } from "../../src/model/json.ts";
 import { until } from "../fixtures/gateway.ts";
 import { failure, folded, statuses, type StoryOptions, tell, type Tool, value } from "./harness.ts";

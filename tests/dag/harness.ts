@@ -4,7 +4,7 @@ import type { Writer } from "../../src/dag/journal/journal.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { startRun } from "../../src/dag/run.ts";
 import type { CallOptions, Run, RunPorts, TaskResult } from "../../src/dag/run_port.ts";
-import type { SharedPlaces } from "../../src/dag/places.ts";
+import type { SharedPlaces } from "../../src/dag/ready_queue.ts";
 import type { Approvable } from "../../src/dag/approval.ts";
 import type { ToolTask } from "../../src/dag/task.ts";
 import { createFold, type Fold, record } from "../../src/dag/state.ts";

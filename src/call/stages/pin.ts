@@ -1,4 +1,14 @@
-import { AgentCardsError, type Call, oneLine, OWN_SERVER, toolId, WORKFLOW_SERVER } from "../../model/mod.ts";
+import type { Server } from "../../mcp/mod.ts";
+import {
+  AgentCardsError,
+  type Call,
+  messageOf,
+  oneLine,
+  OWN_SERVER,
+  toolId,
+  WORKFLOW_SERVER,
+} from "../../model/mod.ts";
+import { log } from "../../telemetry/mod.ts";
 import type { PinKind } from "../../policy/mod.ts";
 import type { Session } from "../session.ts";
 import type { Stage } from "./stage.ts";
@@ -23,7 +33,9 @@ export function look(session: Pinned): Stage {
   return async (call, next) => {
     const kind = KINDS[call.method];
     if (isOurs(call) || !kind) return await next(call);
-    if (await session.lookAt(call.address.server, call.signal)) refuseWithheld(session, call, kind);
+    const looking = session.lookAt(call.address.server, call.signal);
+    // No turn is lost where none is due.
+    if (looking && await looking) refuseWithheld(session, call, kind);
     return await next(call);
   };
 }
@@ -52,4 +64,36 @@ export function withheldError(server: string, name: string, why: string): AgentC
       hint: `A person decides about it: agentcards review ${server}`,
     },
   );
+}
+
+/** The looks of one session at the lists of its servers. */
+export interface Looks {
+  /** Looks where it is due, and tells whether it did; undefined where none is due. */
+  at(server: Server, signal: AbortSignal): Promise<boolean> | undefined;
+}
+
+/** A server in use is looked at this often. */
+const LOOK_EVERY_MS = 60_000;
+
+export function createLooks(): Looks {
+  const looked = new WeakSet<Server>();
+  async function look(server: Server, signal: AbortSignal, isFirst: boolean): Promise<boolean> {
+    try {
+      await server.look(signal);
+    } catch (error) {
+      // Without a look nothing is known of this process. Later the pinned definitions go on to hold.
+      if (isFirst || signal.aborted) throw error;
+      log("warning", "look_failed", { server: server.name, reason: messageOf(error) });
+    }
+    looked.add(server);
+    return true;
+  }
+  return {
+    at(server, signal) {
+      const listedAt = server.listedAt();
+      const isFirst = listedAt === undefined || !looked.has(server);
+      const isDue = isFirst || performance.now() - listedAt >= LOOK_EVERY_MS;
+      return isDue ? look(server, signal, isFirst) : undefined;
+    },
+  };
 }

@@ -1,11 +1,17 @@
 import type { Database } from "../../db/mod.ts";
-import { AgentCardsError, type JsonObject, toAgentCardsError } from "../../model/mod.ts";
+import { AgentCardsError, type JsonObject, messageOf, toAgentCardsError } from "../../model/mod.ts";
 import type { RunEvent } from "../event.ts";
 import type { RunState } from "../run_state.ts";
 import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "../state.ts";
-import { createCommitQueue } from "./commit_queue.ts";
-import { createJournalStore, type Held, type JournalStore, type Kept, keyOf } from "./journal_store.ts";
-import { taken, unusable } from "./rows.ts";
+import {
+  type Begun,
+  createJournalStore,
+  type Entry,
+  type Held,
+  type JournalStore,
+  type Kept,
+  keyOf,
+} from "./journal_store.ts";
 import type { RunFilter, RunHead, RunRow } from "./run_row.ts";
 
 /** The right to write on in a run's journal. */
@@ -181,6 +187,77 @@ function needed(error: unknown): never {
   throw new AgentCardsError("DB_UNUSABLE", `Workflows need the database: ${message}`, {
     cause: error,
     hint: hint ?? "`agentcards status` says what is wrong with it.",
+    data: { isUnwritten: true },
+  });
+}
+
+interface Waiting extends Entry {
+  readonly written: PromiseWithResolvers<void>;
+}
+
+/**
+ * Group commit: while one commit is under way, rows gather for the next. A row goes in only under the epoch its run has
+ * now; for a run that has another one, nothing is written and its writer is told.
+ */
+function createCommitQueue(
+  ready: () => Promise<JournalStore>,
+  { isStillOurs }: { isStillOurs: () => boolean },
+) {
+  let begun: Begun[] = [];
+  let waiting: Waiting[] = [];
+  let flushing: Promise<void> | undefined;
+  /** Runs of which a row could not be written: none may follow it, or there would be a gap. */
+  const broken = new Set<string>();
+
+  async function flush(): Promise<void> {
+    // What is appended in the same turn goes out together.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const [heads, batch] = [begun, waiting];
+      [begun, waiting] = [[], []];
+      try {
+        const written = await (await ready()).commit(heads, batch);
+        if (!isStillOurs()) throw unusable("its folder or its lock is another's by now");
+        for (const entry of batch) {
+          if (written.has(keyOf(entry))) entry.written.resolve();
+          else entry.written.reject(taken(entry.run));
+        }
+      } catch (error) {
+        for (const entry of batch) broken.add(keyOf(entry));
+        const after = Map.groupBy(waiting, (entry) => broken.has(keyOf(entry)));
+        waiting = after.get(false) ?? [];
+        for (const { written } of [...batch, ...after.get(true) ?? []]) written.reject(error);
+      }
+    }
+    flushing = undefined;
+  }
+
+  return {
+    begin(head: RunHead, epoch: number): void {
+      begun.push({ head, epoch });
+    },
+    append(entry: Entry): Promise<void> {
+      if (broken.has(keyOf(entry))) return Promise.reject(new Error("a row before could not be written"));
+      const written = Promise.withResolvers<void>();
+      waiting.push({ ...entry, written });
+      flushing ??= flush();
+      return written.promise;
+    },
+    settled: async () => await flushing,
+  };
+}
+
+/** The error of a runner that another one has replaced. */
+function taken(run: string): AgentCardsError {
+  return new AgentCardsError("RUN_TAKEN", `Another runner has taken over ${run}; this one stopped`);
+}
+
+/** The error of a journal that does not do its work. */
+function unusable(cause: unknown): AgentCardsError {
+  return new AgentCardsError("DB_UNUSABLE", `The journal cannot be used: ${messageOf(cause)}`, {
+    cause,
+    hint: "The run stopped where it was. Once the database works again, go on with it by its id.",
+    // PostgreSQL refused the statement: nothing of it was written.
     data: { isUnwritten: true },
   });
 }

@@ -1,8 +1,7 @@
 import type { Database } from "../../db/mod.ts";
 import { isDuplicate } from "../../db/start.ts";
 import type { JsonObject } from "../../model/mod.ts";
-import type { RunEvent, RunStatus } from "../event.ts";
-import { eventOf, type EventRow, rowOf } from "./rows.ts";
+import type { Happening, RunEvent, RunStatus } from "../event.ts";
 import type { RunFilter, RunHead, RunRow } from "./run_row.ts";
 
 /** A run under the epoch of one of its runners. */
@@ -278,4 +277,39 @@ function statusAfter(event: RunEvent): RunStatus | undefined {
   if (event.kind === "paused") return "paused";
   if (event.kind === "resumed") return "running";
   return event.kind === "finished" ? event.status : undefined;
+}
+
+/** A happening as the database has it. */
+interface EventRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly task: string | null;
+  readonly attempt: number | null;
+  readonly payload: string;
+  /** The client's request that it is the decision of. */
+  readonly request?: string;
+}
+
+/** An event as a row: what one would look for in columns of its own, the rest as JSON. */
+function rowOf(event: RunEvent): EventRow {
+  const { seq, at, kind, ...rest } = event;
+  const { task = null, attempt = null, request, ...payload } = rest as {
+    task?: string;
+    attempt?: number;
+    request?: string;
+  };
+  return { seq, at, kind, task, attempt, payload: JSON.stringify(payload), ...request !== undefined && { request } };
+}
+
+/** A row as an event. The request is not read back: nothing that happens depends on it. */
+function eventOf({ seq, at, kind, task, attempt, payload }: EventRow): RunEvent {
+  return {
+    seq,
+    at,
+    kind,
+    ...task !== null && { task },
+    ...attempt !== null && { attempt },
+    ...JSON.parse(payload),
+  } as unknown as Happening & { seq: number; at: number };
 }
