@@ -295,6 +295,14 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     log("info", "configuration_changed", { folder: context.cwd, servers: changed.join(", ") });
     for (const name of changed) replaceServer(name);
     const isJudgedOtherwise = canonicalJson(old.loaded.config.policy) !== canonicalJson(config.policy);
+    shared.audit.append({
+      kind: "config",
+      folder: context.cwd,
+      client: session.client.name,
+      servers: changed.join(", "),
+      policy: isJudgedOtherwise,
+      text: shared.audit.digest(canonicalJson(config)),
+    });
     if (changed.length === 0 && !isJudgedOtherwise) return;
     const concerned = [...Object.values(old.loaded.config.servers), ...Object.values(config.servers)]
       .filter(({ name }) => isJudgedOtherwise || changed.includes(name));

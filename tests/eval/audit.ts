@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AuditEvent, openAudit, verifyAudit } from "../../src/policy/mod.ts";
+import { killUnderLoad } from "./audit_kill.ts";
 import type { Evaluation } from "./main.ts";
 import { type Random, seeded } from "../model/random.ts";
 
@@ -14,14 +15,16 @@ export const evaluation: Evaluation = {
   options: {
     rows: { type: "string", default: "100000" },
     mutations: { type: "string", default: "10000" },
+    kills: { type: "string", default: "0" },
     seed: { type: "string", default: "1" },
   },
-  run({ rows = "100000", mutations = "10000", seed = "1" }) {
+  async run({ rows = "100000", mutations = "10000", kills = "0", seed = "1" }) {
     const base = mkdtempSync("/tmp/agentcards-audit-");
     try {
       const whole = measure(join(base, "whole"), Number(rows));
       const planted = plant(base, Number(mutations), seeded(Number(seed)));
-      return Promise.resolve({ rows: Number(rows), ...whole, ...planted });
+      const killed = Number(kills) > 0 ? await killUnderLoad(Number(kills), seeded(Number(seed))) : {};
+      return { rows: Number(rows), ...whole, ...planted, ...killed };
     } finally {
       rmSync(base, { recursive: true });
     }

@@ -219,3 +219,9 @@ Deno.test("eval pins: every planted change is found, none of its text shown, and
     quarantined: 0,
   });
 });
+
+Deno.test("eval audit finds every change, and a killed engine loses no row of an acknowledged call", async () => {
+  const figures = await evaluate("audit", "--rows", "2000", "--mutations", "22", "--kills", "2");
+  assert.deepEqual([figures.found, figures.lost, figures.findings], [22, 0, 0], JSON.stringify(figures));
+  assert.ok(Number(figures.acknowledged) > 0);
+});
