@@ -9,7 +9,7 @@ const LAYERS = [
   ["platform"],
   ["config", "telemetry"],
   ["db"],
-  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag"],
+  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify"],
   ["call"],
   ["code", "suggest"],
   ["workflow"],

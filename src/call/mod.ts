@@ -24,7 +24,7 @@ export type { HookFigures } from "./hooks/hook_store.ts";
 export { createSpoolReader } from "./hooks/spooled.ts";
 export { putApproval } from "./human/approval.ts";
 export { AT_A_TERMINAL } from "./human/asking.ts";
-export { createOpenApprovals } from "./human/open_approvals.ts";
+export { createOpenApprovals, type OpenApprovals } from "./human/open_approvals.ts";
 export { createQuestions } from "./human/run_watchers.ts";
 export { createParking, identity, type Origin, type Route, type SealedState } from "./human/stateless_client.ts";
 export { parseInput } from "./input.ts";

@@ -18,10 +18,10 @@ export interface Files {
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
   const own = project?.file ?? {};
-  if (own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit) {
+  if (own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${project?.path}: engine, embeddings, expose, durability, profile and audit belong into the global file`,
+      `Cannot use ${project?.path}: engine, embeddings, expose, durability, profile, audit and notify belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },

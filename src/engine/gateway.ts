@@ -32,6 +32,7 @@ import {
 } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
 import { watchConfig } from "./config_watch.ts";
+import { createNotices } from "./notices.ts";
 import { createWorkSessions } from "./work_sessions.ts";
 import { createHooks } from "./hooks.ts";
 
@@ -75,7 +76,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const large = createLargeFrames(results, redactor);
   const calls = createCallLog(db);
   const audit = auditOf(home, settings.audit);
-  const pins = openPins({ path: home.pins, audit });
+  const notices = createNotices(home);
+  const pins = openPins({ path: home.pins, audit, onQuarantine: notices.quarantined });
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor });
@@ -96,7 +98,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     },
     sharedServers: new Map(),
     privacy: (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) }),
-    approvals: createOpenApprovals(),
+    approvals: notices.noticed(createOpenApprovals()),
     audit,
     hooks,
     record: calls.record,
@@ -108,6 +110,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: () => isClosing,
+    onOpen: ({ env }) => notices.learn(env),
     parts: () => ({ workflows, code, suggestions, promptHints: hooks.promptHints }),
   });
   // The caller holds the home's lock, so nobody else can have the database open.
@@ -127,6 +130,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const runSaved = hooks.noting(createSavedRunner(saved, workflows));
   const suggestions = createSuggestions(learning);
 
+  workflows.observe(notices.run);
   const watching = watchConfig(open);
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);

@@ -132,7 +132,7 @@ Deno.test("engine and embeddings are refused in a project's file", async () => {
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
-      message: /engine, embeddings, expose, durability, profile and audit belong into the global file/,
+      message: /engine, embeddings, expose, durability, profile, audit and notify belong into the global file/,
     });
   }
 });

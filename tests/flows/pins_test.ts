@@ -100,10 +100,26 @@ Deno.test("a change while the server stood still is found before the first call 
   }
   await home.run(["engine", "stop"]);
   await write(home, [LOOSENED, LIST]);
-  await using client = await connectClient(home);
+  const notices = `${home.dir}/notices`;
+  await Deno.mkdir(`${home.dir}/bin`);
+  await Deno.writeTextFile(`${home.dir}/bin/notify-send`, `#!/bin/sh\nprintf '%s|' "$@" >> '${notices}'\n`, {
+    mode: 0o755,
+  });
+  const env = {
+    AGENTCARDS_SYSTEM_PATH: `${home.dir}/bin:/usr/bin:/bin`,
+    DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
+  };
+  await using client = await connectClient(home, { env });
   const refused = await client.call("bank__pay", { to: "ada" });
   assert.equal(refused.isError, true);
   assert.match(textOf(refused), /bank:pay is withheld/);
   assert.deepEqual(await listed(client), ["bank__list_invoices"]);
   assert.match(textOf(await client.call("bank__pay", { to: "ada" })), /bank:pay is withheld/);
+  const told = async () => await Deno.readTextFile(notices).catch(() => "");
+  await until("the notification", async () => (await told()) !== "");
+  assert.equal(
+    await told(),
+    "--app-name=AgentCards|--|bank changed what its tools say|" +
+      "Withheld: pay. Look at them with: agentcards review bank|",
+  );
 });
