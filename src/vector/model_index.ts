@@ -21,6 +21,8 @@ export interface Shelf extends Omit<EmbeddingsConfig, "isOff"> {
   add(texts: readonly ToolText[]): Promise<void>;
   /** The vectors of a request; the same request costs nothing the second time. */
   encode(query: Query): Promise<EncodedQuery>;
+  /** The vectors of the parts of a text, each read in the light of the others. */
+  encodeParts(parts: readonly string[]): Promise<readonly (Float32Array | undefined)[]>;
   /** Forgets texts that nobody uses any more. */
   prune(used: readonly ToolText[]): Promise<void>;
   close(): void;
@@ -55,6 +57,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
   const known = await store.factsOf(model);
   const hopeless = new Set<string>();
   const queries = new Map<string, Promise<EncodedQuery>>();
+  const meanings = new Map<string, Float32Array>();
   const closing = new AbortController();
   let loading: Promise<Embedder> | undefined;
   let ready: Embedder | undefined;
@@ -65,6 +68,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
   function fail(error: unknown): void {
     loading = ready = undefined;
     queries.clear();
+    meanings.clear();
     if (closing.signal.aborted) return;
     failure = { why: messageOf(error), until: performance.now() + pauseAfter(++failures) };
     log("warning", "model_not_usable", { model, reason: failure.why });
@@ -107,13 +111,24 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
     return loading ??= start();
   }
 
-  async function encodeQuery({ text, steps }: Query): Promise<EncodedQuery> {
+  /** Restatements are few and fixed: each is encoded once. */
+  async function encodeMeant(embedder: Embedder, said: string): Promise<Float32Array> {
+    const vector = meanings.get(said) ?? (await embedder.encode([LEAD, said], "query")).whole;
+    meanings.set(said, vector);
+    return vector;
+  }
+
+  async function encodeQuery({ text, steps, restated }: Query): Promise<EncodedQuery> {
     const embedder = await load();
     const led = await embedder.encode([LEAD, ...steps], "query");
     // A request of many sentences takes long to read, and its own words outweigh the lead anyway.
     const plain = steps.length >= LONG ? led : await embedder.encode([text], "query");
     const found = led.segments.slice(1).filter((vector, i) => vector && terms(steps[i]!).length >= 2) as Float32Array[];
-    return { whole: mix([plain.whole, led.whole], [1, 1]), steps: found.length > 1 ? found : [] };
+    const whole = mix([plain.whole, led.whole], [1, 1]);
+    const own = found.length > 1 ? found : [];
+    if (restated.length === 0) return { whole, steps: own };
+    const meant = await Promise.all(restated.map((said) => encodeMeant(embedder, said)));
+    return { whole, steps: [...own.length > 0 ? own : [whole], ...meant] };
   }
 
   return {
@@ -158,6 +173,7 @@ export async function openShelf({ model, hub, store, models }: ShelfOptions): Pr
       if (queries.size > CACHED_QUERIES) queries.delete(queries.keys().next().value!);
       return encoded;
     },
+    encodeParts: async (parts) => (await (await load()).encode(parts, "query")).segments,
     async prune(used) {
       const gone = await store.prune(model, used.flatMap(({ hash }) => ids.get(hash) ?? []));
       for (const hash of gone) ids.delete(hash);

@@ -1,4 +1,5 @@
 import { terms } from "../model/mod.ts";
+import { restated } from "./everyday.ts";
 
 /** A request as search uses it. */
 export interface Query {
@@ -6,6 +7,8 @@ export interface Query {
   readonly text: string;
   /** The request, sentence by sentence, without polite phrases. */
   readonly steps: readonly string[];
+  /** The request in the words that tools use, where it is said in everyday words. */
+  readonly restated: readonly string[];
   readonly terms: readonly string[];
 }
 
@@ -16,7 +19,13 @@ export function readQuery(given: string): Query {
   // A key or a data URL means nothing and costs time.
   const text = given.slice(0, MAX_LENGTH).replace(/\S{60,}/g, " ").trim() || given.slice(0, 200);
   const steps = withoutCourtesy(text).split(/(?<=[.!?;])\s+|\n+/).map((step) => step.trim()).filter(Boolean);
-  return { text, steps: [...steps.slice(0, MAX_STEPS - 1), ...rest(steps)], terms: [...new Set(terms(text))] };
+  const meant = restated(text);
+  return {
+    text,
+    steps: [...steps.slice(0, MAX_STEPS - 1), ...rest(steps)],
+    restated: meant,
+    terms: [...new Set([...terms(text), ...meant.flatMap(terms)])],
+  };
 }
 
 /** The last step takes up all that are left. */

@@ -64,6 +64,8 @@ export interface RankRequest {
   readonly meaning: Similarity;
   readonly names: Names;
   readonly limit: number;
+  /** The deviations by which each tool stands out for other reasons than its text, given those of the texts. */
+  readonly lift?: (fused: Float32Array) => Float32Array | undefined;
 }
 
 export interface Ranked {
@@ -76,30 +78,49 @@ export interface RankResult {
   readonly best: readonly Ranked[];
   /** True if the best tool may be the requested one. */
   readonly fits: boolean;
+  /** True if it is likely that no tool serves the request. */
+  readonly isUnlikely: boolean;
 }
 
 /** The best tools: those that are named, then the others by how well they fit. */
 export function rank(request: RankRequest): RankResult {
   const { words, meaning, names, limit } = request;
-  const fused = fuse(words, meaning);
+  const byText = fuse(words, meaning);
+  const lift = request.lift?.(byText);
+  const fused = lift ? byText.map((score, i) => score + lift[i]!) : byText;
   const order = [...fused.keys()].sort((a, b) =>
     (names.named.get(b) ?? 0) - (names.named.get(a) ?? 0) || fused[b]! - fused[a]! || a - b
   );
   const best = order.slice(0, limit);
+  const isSure = names.named.size > 0 || (lift?.[order[0]!] ?? 0) >= PROVEN;
+  const evidence = evidenceFor(request, order[0]!);
   // Whoever says a tool's name sees it, at the end if need be.
   const room = Math.max(0, Math.min(limit - names.named.size, Math.ceil(limit / 2)));
   const left = names.mentioned.filter((index) => !best.includes(index)).slice(0, room);
   const shown = [...best.slice(0, limit - left.length), ...left];
   return {
     best: shown.map((index) => ({ index, score: names.named.has(index) ? 1 : asShare(fused[index]!) })),
-    fits: names.named.size > 0 || canServe(request, order[0]!),
+    fits: isSure || evidence >= ENOUGH,
+    isUnlikely: !isSure && evidence < LEAST,
   };
 }
+
+/** The lift of a tool that served requests like this one before. */
+const PROVEN = 1;
 
 /** Three deviations above the usual is as likely right as wrong; far above it is nearly sure. */
 function asShare(standing: number): number {
   return 1 / (1 + Math.exp(3 - standing));
 }
+
+/** The deviations by which a hit of an answer is behind its first. */
+export function missingOf(hits: readonly { readonly score: number }[], hit: { readonly score: number }): number {
+  const standing = (score: number) => 3 + Math.log(Math.max(score, LOWEST) / Math.max(1 - score, LOWEST));
+  return Math.max(0, ...hits.map(({ score }) => standing(score) - standing(hit.score)));
+}
+
+/** A score of 0 or 1 stands for more than can be counted. */
+const LOWEST = 1e-4;
 
 /** The weights of what speaks for a tool, against what the world's tools would have to say. */
 const WORLD = 0.55;
@@ -111,19 +132,22 @@ const MAX_TERMS = 10;
 const SPREAD = 0.1;
 const USUAL = 3.72;
 const ENOUGH = 0.355;
+const LEAST = 0.3;
 /** Without meaning there is only this: how much of the request the best tool says too. */
 const WORDS_ENOUGH = 0.2;
 
-function canServe({ words, meaning }: RankRequest, best: number): boolean {
+/** The evidence that the best tool may be the requested one. */
+function evidenceFor({ words, meaning }: RankRequest, best: number): number {
   const coverage = words.coverageOf(best);
-  if (meaning.kind === "unavailable") return coverage >= WORDS_ENOUGH;
+  const byWords = coverage >= WORDS_ENOUGH ? ENOUGH : 0;
+  if (meaning.kind === "unavailable") return byWords;
   const near = highest(nearness(meaning.tools));
   const elsewhere = highest(nearness(meaning.world));
   const ofMany = SPREAD * (USUAL - Math.sqrt(2 * Math.log(words.scores.length)));
   const evidence = near - WORLD * elsewhere + COVERAGE * coverage + PER_TERM * Math.min(words.terms, MAX_TERMS) +
     ofMany;
   // While vectors are still missing, nobody can say that nothing fits.
-  return evidence >= ENOUGH || (meaning.missing > 0 && coverage >= WORDS_ENOUGH);
+  return meaning.missing > 0 ? Math.max(evidence, byWords) : evidence;
 }
 
 function highest(scores: Float32Array): number {

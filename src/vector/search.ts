@@ -3,9 +3,10 @@ import { buildLexicalIndex, type LexicalIndex } from "./bm25.ts";
 import { createNameFinder, type Names } from "./named.ts";
 import { readQuery } from "./query.ts";
 import { bestOf, rank, scoreWords } from "./rank.ts";
-import type { ToolSearch } from "./search_port.ts";
+import { liftOf } from "./judgements.ts";
+import type { SearchHints, ToolSearch } from "./search_port.ts";
 import { createSemantic, type SemanticOptions } from "./semantic.ts";
-import { lexicalTerms, type ToolText, toolText } from "./tool_text.ts";
+import { lexicalTerms, phraseText, type ToolText, toolText } from "./tool_text.ts";
 
 /** The prepared index of one set of tools. */
 interface Prepared {
@@ -17,6 +18,7 @@ interface Prepared {
 
 /** Sessions see different sets of tools; the last few stay ready. */
 const KEPT_SETS = 8;
+const KEPT_PHRASES = 10_000;
 /** The best by words whose meaning is looked at in any case, in sets too large to look at all. */
 const BEST_BY_WORDS = 300;
 /** A word in this many tools at most is nobody's everyday word. */
@@ -26,9 +28,17 @@ export function createToolSearch(options: SemanticOptions): ToolSearch {
   const semantic = createSemantic(options);
   const kept: Prepared[] = [];
 
-  function prepared(tools: readonly Tool[]): Prepared {
+  const phrases = new Map<string, ToolText>();
+
+  /** The text of a request of earlier; hashing it costs more than finding it. */
+  function phrase(request: string): ToolText {
+    if (phrases.size > KEPT_PHRASES) phrases.clear();
+    return phrases.getOrInsertComputed(request, () => phraseText(request));
+  }
+
+  function prepared(tools: readonly Tool[], about: SearchHints["about"]): Prepared {
     const at = kept.findIndex((set) => isSame(set.tools, tools));
-    const set = at < 0 ? build(tools) : kept.splice(at, 1)[0]!;
+    const set = at < 0 ? build(tools, about) : kept.splice(at, 1)[0]!;
     kept.unshift(set);
     if (kept.length > KEPT_SETS) kept.pop();
     return set;
@@ -43,15 +53,29 @@ export function createToolSearch(options: SemanticOptions): ToolSearch {
     configure: semantic.configure,
     warm: semantic.warm,
     prepare,
-    async search(tools, query, limit) {
+    remember: (source, requests) => semantic.index(source, requests.map(phrase)),
+    async compare(request, earlier) {
+      const meaning = await semantic.similar(readQuery(request), [], [], earlier.map(phrase));
+      return meaning.kind === "scores" ? meaning.earlier : undefined;
+    },
+    encodeParts: semantic.encodeParts,
+    async search(tools, query, limit, { about, experience } = {}) {
       if (tools.length === 0) return { hits: [], weak: [] };
-      const { texts, lexical, namesIn } = prepared(tools);
+      const { texts, lexical, namesIn } = prepared(tools, about);
       const read = readQuery(query);
       const names = namesIn(query);
       const words = scoreWords(lexical, read);
-      const meaning = await semantic.similar(read, texts, bestOf(words.scores, BEST_BY_WORDS));
+      const earlier = experience?.judgements.map(({ request }) => phrase(request));
+      const meaning = await semantic.similar(read, texts, bestOf(words.scores, BEST_BY_WORDS), earlier);
       if (meaning.kind === "unavailable" || meaning.missing > 0) prepare(tools);
-      const { best, fits } = rank({ words, meaning, names, limit });
+      const lift = (fused: Float32Array) =>
+        experience && liftOf(tools.map(({ id }) => id), {
+          experience,
+          similarities: meaning.kind === "scores" ? meaning.earlier : undefined,
+          coverageOf: words.coverageOf,
+          first: bestOf(fused, 1)[0] ?? 0,
+        });
+      const { best, fits, isUnlikely } = rank({ words, meaning, names, limit, lift });
       const note = meaning.kind === "unavailable"
         ? `(searched by words only: ${meaning.why})`
         : meaning.missing > 0
@@ -63,7 +87,7 @@ export function createToolSearch(options: SemanticOptions): ToolSearch {
       if (fits) return { hits, weak: [], ...note && { note } };
       const said = names.mentioned.map((index) => tools[index]!);
       const weak = hits.toSorted((a, b) => Number(said.includes(b.tool)) - Number(said.includes(a.tool)));
-      return { hits: [], weak, ...note && { note } };
+      return { hits: [], weak, isUnlikely, ...note && { note } };
     },
     settled: semantic.settled,
     status: (tools) => semantic.status(tools.map(toolText)),
@@ -71,8 +95,8 @@ export function createToolSearch(options: SemanticOptions): ToolSearch {
   };
 }
 
-function build(tools: readonly Tool[]): Prepared {
-  const lexical = buildLexicalIndex(tools.map(lexicalTerms));
+function build(tools: readonly Tool[], about: SearchHints["about"]): Prepared {
+  const lexical = buildLexicalIndex(tools.map((tool) => lexicalTerms(tool, about?.get(tool.server))));
   return {
     tools: [...tools],
     texts: tools.map(toolText),

@@ -26,6 +26,8 @@ export type Similarity =
     readonly tools: Scores;
     /** The same for what tools of the world do. */
     readonly world: Scores;
+    /** The similarity of the whole request to requests of earlier; NaN for one without a vector yet. */
+    readonly earlier: Float32Array;
     /** The number of tools without a vector. */
     readonly missing: number;
   }
@@ -39,7 +41,14 @@ export interface Semantic {
   /** Embeds what is new of some source, in the background; what the source said before is no longer wanted. */
   index(source: string, texts: readonly ToolText[]): void;
   /** Compares a query with texts; in large sets those at the places in `also` are looked at in any case. */
-  similar(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity>;
+  similar(
+    query: Query,
+    texts: readonly ToolText[],
+    also: readonly number[],
+    earlier?: readonly ToolText[],
+  ): Promise<Similarity>;
+  /** The vectors of the parts of a text, each read in the light of the others; undefined without a usable model. */
+  encodeParts(parts: readonly string[]): Promise<readonly (Float32Array | undefined)[] | undefined>;
   /** Resolves when nothing is left to embed; rejects with what stands in the way. */
   settled(onProgress?: (done: number, of: number) => void): Promise<void>;
   status(texts: readonly ToolText[]): SearchStatus;
@@ -218,17 +227,26 @@ export function createSemantic(options: SemanticOptions): Semantic {
     log("info", "search_model_changed", { model: shelf.model });
   }
 
-  async function compare(query: Query, texts: readonly ToolText[], also: readonly number[]): Promise<Similarity> {
+  async function openServing(): Promise<Shelf> {
     if (!serving) {
       wake();
       if (!isReady) await within(store.servingModel(), DATABASE_PATIENCE_MS, "the database is still being opened");
       await opened.promise;
     }
+    return serving!;
+  }
+
+  async function compare(
+    query: Query,
+    texts: readonly ToolText[],
+    also: readonly number[],
+    earlier: readonly ToolText[],
+  ): Promise<Similarity> {
+    const shelf = await openServing();
     wantWorld();
-    const shelf = serving!;
     const { dimension } = await shelf.load();
     const { whole, steps } = await shelf.encode(query);
-    const ids = [...texts, ...world].map(({ hash }) => shelf.ids.get(hash) ?? NOT_THERE);
+    const ids = [...texts, ...world, ...earlier].map(({ hash }) => shelf.ids.get(hash) ?? NOT_THERE);
     const scores = await store.score({
       model: shelf.model,
       dimension,
@@ -243,7 +261,14 @@ export function createSemantic(options: SemanticOptions): Semantic {
       ...scores.step && { step: scores.step.subarray(from, to) },
     });
     const missing = texts.filter((text) => !shelf.has(text)).length;
-    return { kind: "scores", tools: part(0, texts.length), world: part(texts.length), missing };
+    const worldTo = texts.length + world.length;
+    return {
+      kind: "scores",
+      tools: part(0, texts.length),
+      world: part(texts.length, worldTo),
+      earlier: scores.whole.subarray(worldTo),
+      missing,
+    };
   }
 
   return {
@@ -262,10 +287,19 @@ export function createSemantic(options: SemanticOptions): Semantic {
       wanted.set(source, texts);
       wake();
     },
-    async similar(query, texts, also) {
+    async encodeParts(parts) {
+      if (config?.isOff) return undefined;
+      try {
+        const encoding = openServing().then((shelf) => shelf.encodeParts(parts));
+        return await within(encoding, PATIENCE_MS, "the model is still being prepared");
+      } catch {
+        return undefined;
+      }
+    },
+    async similar(query, texts, also, earlier = []) {
       if (config?.isOff) return { kind: "unavailable", why: OFF };
       try {
-        return await within(compare(query, texts, also), PATIENCE_MS, "the model is still being prepared");
+        return await within(compare(query, texts, also, earlier), PATIENCE_MS, "the model is still being prepared");
       } catch (error) {
         return { kind: "unavailable", why: messageOf(error) };
       }

@@ -21,7 +21,10 @@ const PARAMETER_LENGTH = 300;
 
 const cache = new WeakMap<Tool, ToolText>();
 
-/** The texts of a tool: what it does and takes, its gist, and its name, so that a long text does not bury what it is. */
+/**
+ * The texts of a tool: its description and parameters, its gist with and without the words of its server that it does not
+ * say itself, and its name, so that a long text does not bury the purpose.
+ */
 export function toolText(tool: Tool): ToolText {
   const cached = cache.get(tool);
   if (cached) return cached;
@@ -30,11 +33,24 @@ export function toolText(tool: Tool): ToolText {
   const description = tool.description.slice(0, DESCRIPTION_LENGTH) || tool.title || name;
   const made = textOf([
     { text: `${description}${parameters && ` Parameters: ${parameters}`}`, weight: 1 },
-    { text: `${name}. ${firstSentence(tool.description.slice(0, DESCRIPTION_LENGTH))}`, weight: 0.75 },
+    ...gistOf(tool, name),
     { text: name, weight: 0.4 },
   ]);
   cache.set(tool, made);
   return made;
+}
+
+function gistOf(tool: Tool, name: string): Blend {
+  const gist = `${name}. ${firstSentence(tool.description.slice(0, DESCRIPTION_LENGTH))}`;
+  const said = new Set(terms(gist));
+  const server = serverWords(tool.server).filter((word) => terms(word).some((term) => !said.has(term))).join(" ");
+  if (server === "") return [{ text: gist, weight: 0.8 }];
+  return [{ text: `${server} ${gist}`, weight: 0.4 }, { text: gist, weight: 0.4 }];
+}
+
+/** The words of a server's name that say which service it is. */
+export function serverWords(server: string): string[] {
+  return splitWords(server.slice(0, PARAMETER_LENGTH)).filter((word) => !EMPTY.test(word));
 }
 
 /** A phrase that stands for itself. */
@@ -47,11 +63,12 @@ function textOf(parts: Blend): ToolText {
 }
 
 /** The terms of a tool, each with the weight of its place. */
-export function lexicalTerms(tool: Tool): WeightedTerms {
+export function lexicalTerms(tool: Tool, aboutServer = ""): WeightedTerms {
   const weighted = (text: string, weight: number) => terms(text).map((term) => [term, weight] as const);
   return [
     ...weighted(`${tool.name} ${tool.title ?? ""}`.slice(0, LEXICAL_LENGTH), 2),
-    ...weighted(tool.server.split("/").at(-1)!, 0.5),
+    ...weighted(tool.server.split("/").at(-1)!, 0.8),
+    ...[...new Set(terms(aboutServer.slice(0, PARAMETER_LENGTH)))].map((term) => [term, 0.1] as const),
     ...weighted(tool.description.slice(0, LEXICAL_LENGTH), 1),
     ...parametersOf(tool).flatMap(([name, schema]) => [
       ...weighted(name, 0.5),
@@ -68,8 +85,8 @@ function parametersOf({ inputSchema }: Tool): [string, unknown][] {
     .map(([name, schema]) => [name.slice(0, PARAMETER_LENGTH), schema]);
 }
 
-/** That it is a tool says nothing about one. */
-const EMPTY = /^(tools?|api|mcp)$/i;
+/** Words that every tool and server could have in its name. */
+const EMPTY = /^(tools?|api|mcp|servers?)$/i;
 
 function spoken(name: string): string {
   return splitWords(name).filter((word) => !EMPTY.test(word)).join(" ") || name;

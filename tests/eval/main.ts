@@ -15,6 +15,7 @@ const NAMES = [
   "context",
   "retrieval",
   "search",
+  "everyday",
   "makespan",
   "journal",
   "crash",

@@ -101,16 +101,19 @@ async function askRequests(search: ToolSearch, tools: readonly Tool[], file: str
   const rows = (await Deno.readTextFile(file)).split("\n").filter(Boolean).map((line) => JSON.parse(line) as Request);
   const answers = await Array.fromAsync(
     rows,
-    async (row) => ({ row, hits: (await search.search(tools, row.query, LIMIT)).hits }),
+    async (row) => ({ row, ...await search.search(tools, row.query, LIMIT) }),
   );
   const of = (servable: boolean) => answers.filter(({ row }) => row.servable === servable);
   const abstained = (servable: boolean) => of(servable).filter(({ hits }) => hits.length === 0);
+  const toldNone = (servable: boolean) => of(servable).filter(({ isUnlikely }) => isUnlikely);
   const share = (count: number, all: number) => Math.round(1000 * count / (all || 1)) / 1000;
-  const found = of(true).filter(({ row, hits }) => hits.slice(0, 5).some(({ tool }) => row.gold!.includes(tool.id)));
+  const found = of(true).filter(({ row, hits, weak }) => [...hits, ...weak].slice(0, 5).some(({ tool }) => row.gold!.includes(tool.id)));
   return {
     unservable: of(false).length,
     unservable_abstained: share(abstained(false).length, of(false).length),
+    unservable_told_none: share(toldNone(false).length, of(false).length),
     servable: of(true).length,
+    servable_told_none: share(toldNone(true).length, of(true).length),
     servable_abstained: share(abstained(true).length, of(true).length),
     servable_hit_at_5: share(found.length, of(true).length),
     wrongly_answered: of(false).filter(({ hits }) => hits.length > 0).map(({ row }) => row.query),
