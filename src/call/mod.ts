@@ -29,7 +29,7 @@ export { createQuestions } from "./human/run_watchers.ts";
 export { createParking, identity, type Origin, type Route, type SealedState } from "./human/stateless_client.ts";
 export { parseInput } from "./input.ts";
 export { createLargeFrames } from "./large/frames.ts";
-export type { EndedCall, Learner, Observer } from "./observer.ts";
+export type { EndedCall, Learner, Observer, Shown } from "./observer.ts";
 export { openSession } from "./open_session.ts";
 export { openPiiVault, type PiiVault } from "./privacy/vault.ts";
 export { checkOptions, createToolBook, type Planning, planTasks, type ToolBook } from "./plan_tasks.ts";

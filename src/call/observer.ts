@@ -25,11 +25,18 @@ export interface EndedCall {
   readonly ok: boolean;
 }
 
+/** A tool in the answer to a search. */
+export interface Shown {
+  readonly tool: string;
+  /** The deviations by which it is behind the first one. */
+  readonly missing: number;
+}
+
 /** Hears of the calls and requests of a session. */
 export interface Observer {
   ended(ended: EndedCall): void;
-  /** A request in words, such as a search. */
-  asked(request: string): void;
+  /** A request in words, such as a search, with the tools that were shown for it. */
+  asked(request: string, shown?: readonly Shown[]): void;
   close(): void;
 }
 

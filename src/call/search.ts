@@ -25,6 +25,8 @@ export interface Found {
   readonly tools: readonly Hit[];
   /** When none fits well: what came nearest, the best first. */
   readonly weak: readonly Hit[];
+  /** True if it is likely that no tool serves the request. */
+  readonly isUnlikely: boolean;
   /** Tools of other servers with the same name that are not among them, by the id of the tool that is. */
   readonly also?: ReadonlyMap<string, readonly string[]>;
   /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
@@ -37,18 +39,19 @@ const FAILED_LATELY_MS = 5 * 60_000;
 
 /** Searches everything the session may use. Servers that are not known yet are started once to read their tools. */
 export async function findTools(session: Session, { query, limit, server }: SearchOptions): Promise<Found> {
-  const { tools, notes } = await knownTools(session, server);
+  const { tools, notes, about } = await knownTools(session, server);
   const { allowed = [], withheld = [] } = Object.groupBy(
     tools,
     (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
   );
   const named = serversNamed(session, query);
+  const experience = session.shared.experience(session);
+  const look = (some: readonly Tool[], most: number) =>
+    session.shared.search.search(some, query, most, { about, ...experience && { experience } });
   const ranking = withNamedServers(
-    await session.shared.search.search(allowed, query, limit),
+    await look(allowed, limit),
     await Promise.all(
-      named.map((name) =>
-        session.shared.search.search(allowed.filter((tool) => tool.server === name), query, OF_A_NAMED_SERVER)
-      ),
+      named.map((name) => look(allowed.filter((tool) => tool.server === name), OF_A_NAMED_SERVER)),
     ),
     limit,
   );
@@ -62,6 +65,7 @@ export async function findTools(session: Session, { query, limit, server }: Sear
   return {
     tools: hits,
     weak,
+    isUnlikely: ranking.isUnlikely === true && named.length === 0,
     also: namesakesOf([...hits, ...weak], allowed),
     notes: [
       ...ranking.note ? [ranking.note] : [],
@@ -107,11 +111,27 @@ const OF_A_NAMED_SERVER = 3;
 /** The best hits stay, whichever server was named. */
 const KEPT_HITS = 4;
 
-/** The servers whose names stand in a request as words of their own. */
+/** The servers whose names stand in a request as words of their own, or a word that is in the name of one alone. */
 function serversNamed(session: Session, query: string): string[] {
-  const said = ` ${splitWords(query).join(" ").toLowerCase()} `;
-  return session.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name)
-    .filter((name) => said.includes(` ${splitWords(name).join(" ").toLowerCase()} `));
+  const said = splitWords(query).map((word) => word.toLowerCase());
+  const names = session.status().filter(({ config }) => !config.disabled).map(({ config }) => config.name);
+  const spoken = names.map((name) => splitWords(name).map((word) => word.toLowerCase()));
+  return names.filter((_, i) =>
+    ` ${said.join(" ")} `.includes(` ${spoken[i]!.join(" ")} `) ||
+    spoken[i]!.some((word) =>
+      isProper(word) && said.includes(word) && spoken.every((other, j) => j === i || !other.includes(word))
+    )
+  );
+}
+
+/** Words that servers of any service have in their names. */
+const COMMON = new Set(
+  "tool tools server servers service local remote search data file files code test tests demo main chart calendar time"
+    .split(" "),
+);
+
+function isProper(word: string): boolean {
+  return (word.length >= 4 || /\d/.test(word)) && !COMMON.has(word);
 }
 
 /** The ranking with the best tools of servers that were named at its end, if they are not in it already. */
@@ -175,12 +195,27 @@ export async function warmSearch(session: Session): Promise<void> {
   session.shared.search.warm();
 }
 
-/** Every tool of the session's servers, with a note for each server that could not be read. */
-export async function knownTools(session: Session, only?: string): Promise<{ tools: Tool[]; notes: string[] }> {
-  if (only === WORKFLOW_SERVER) return { tools: [...await session.shared.saved.tools(session)], notes: [] };
+export interface KnownTools {
+  readonly tools: Tool[];
+  /** One for each server that could not be read. */
+  readonly notes: string[];
+  /** The instructions of servers, by server. */
+  readonly about: ReadonlyMap<string, string>;
+}
+
+/** Every tool of the session's servers. */
+export async function knownTools(session: Session, only?: string): Promise<KnownTools> {
+  if (only === WORKFLOW_SERVER) {
+    return { tools: [...await session.shared.saved.tools(session)], notes: [], about: new Map() };
+  }
   const { catalogues, notes } = await knownCatalogues(session, only);
   const tools = catalogues.flatMap(({ catalogue }) => catalogue.tools);
-  return { tools: [...tools, ...only === undefined ? await session.shared.saved.tools(session) : []], notes };
+  const about = new Map(
+    catalogues.flatMap(({ server, catalogue: { instructions } }) =>
+      instructions === undefined ? [] : [[server, instructions] as const]
+    ),
+  );
+  return { tools: [...tools, ...only === undefined ? await session.shared.saved.tools(session) : []], notes, about };
 }
 
 export interface KnownCatalogues {

@@ -12,7 +12,7 @@ import type {
 } from "../model/mod.ts";
 import type { Audit, PinKind, Pins } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
-import type { ToolSearch } from "../vector/mod.ts";
+import type { SearchExperience, ToolSearch } from "../vector/mod.ts";
 import type { HookLog } from "./hooks/hook_log.ts";
 import type { UserWords } from "./hooks/user_words.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
@@ -70,6 +70,8 @@ export interface Shared {
   wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
   watch(session: Session): Learner;
+  /** The lessons for searches where a session is; undefined until they have been read. */
+  experience(session: Session): SearchExperience | undefined;
   /** Saved workflows, as tools. */
   readonly saved: {
     tools(session: Session): Promise<readonly Tool[]>;

@@ -80,7 +80,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const pins = openPins({ path: home.pins, audit, onQuarantine: notices.quarantined });
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
-  const learning = createLearning({ database: db, redactor });
+  const learning = createLearning({ database: db, redactor, search });
   const hooks = createHooks({ home, database: db, redactor, learning, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
@@ -104,6 +104,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     record: calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
+    experience: learning.searches,
     saved,
     runSaved: (session, name, call) => runSaved(session, name, call),
   };

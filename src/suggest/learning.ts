@@ -20,10 +20,15 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { log, type Redactor } from "../telemetry/mod.ts";
+import type { SearchExperience, ToolSearch } from "../vector/mod.ts";
+import { openJudgements } from "./scope_judgements.ts";
+import type { SearchTrail } from "./judgements.ts";
 
 /** What an engine learns from everything that goes through it. */
 export interface Learning {
   watch(session: Session): Learner;
+  /** The lessons for searches where a session is; undefined until they have been read. */
+  searches(session: Session): SearchExperience | undefined;
   /** Takes notice of a run that came to its end: which of its tasks fed which. It is looked at once nothing goes on. */
   ran(session: Session, tasks: () => readonly RanTask[]): void;
   /** Everything that was learned where a session is. */
@@ -45,6 +50,7 @@ export interface RanTask {
 export interface LearningOptions {
   readonly database: Database;
   readonly redactor: Redactor;
+  readonly search: ToolSearch;
 }
 
 /** So many calls wait until what was learned before has been read. */
@@ -72,8 +78,9 @@ interface Trail {
   at: number;
 }
 
-export function createLearning({ database, redactor }: LearningOptions): Learning {
+export function createLearning({ database, redactor, search }: LearningOptions): Learning {
   const store = createLearningStore(database);
+  const judgements = openJudgements(database, search);
   const scopes = new Map<string, Promise<Experience>>();
   /** What is being learned just now. */
   const working = new Set<Promise<void>>();
@@ -125,7 +132,9 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
     const trail: Trail = { request: new Set(), steps: [], at: 0 };
     let waiting: EndedCall[] = [];
     let isUnderWay = false;
+    const searches: SearchTrail = { searches: [] };
     soon(session, () => {});
+    judgements.open(scopeOf(session));
 
     function learn(experience: Experience): void {
       const noticed = waiting;
@@ -149,20 +158,24 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
 
     return {
       ended(calls) {
+        judgements.ended(scopeOf(session), searches, calls.filter(isJudging));
         for (const ended of calls) if (isLearnedFrom(ended) && waiting.length < MOST_WAITING) waiting.push(ended);
         if (isUnderWay || waiting.length === 0) return;
         isUnderWay = true;
         soon(session, learn, () => [waiting, isUnderWay] = [[], false]);
       },
-      asked(request) {
-        const said = redactor.redact(request.slice(0, LONGEST_REQUEST));
-        trail.request = new Set(terms(session.privacy?.hide(said, "agentcards") ?? said));
+      asked(request, shown = []) {
+        const plain = redactor.redact(request.slice(0, LONGEST_REQUEST));
+        const said = session.privacy?.hide(plain, "agentcards") ?? plain;
+        trail.request = new Set(terms(said));
+        if (plain === request && shown.length > 0) judgements.searched(scopeOf(session), searches, said, shown);
       },
     };
   }
 
   return {
     watch,
+    searches: (session) => judgements.experience(scopeOf(session)),
     experienceOf(session) {
       lookAtRuns();
       return opened(session);
@@ -181,6 +194,7 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
       lookAtRuns();
       await Promise.all(working);
       await store.flush();
+      await judgements.flush();
     },
   };
 }
@@ -189,6 +203,11 @@ export function createLearning({ database, redactor }: LearningOptions): Learnin
 function scopeOf({ loaded, config }: Session): string {
   const project = loaded.project?.trusted ? loaded.project.path : "";
   return config.policy.pii === "tokenize" ? `${project} hidden` : project;
+}
+
+/** Calls that show which tool was wanted: those of workflows and code, too. */
+function isJudging({ call: { method, origin, address: { server } } }: EndedCall): boolean {
+  return method === "tools/call" && origin.by !== "speculation" && server !== OWN_SERVER;
 }
 
 /** Calls of tools by an agent or a person, one after the other; those of runs and code come after nothing in particular. */

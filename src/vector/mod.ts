@@ -1,3 +1,4 @@
 // The door of this room: other rooms import this file only.
 export { createToolSearch } from "./search.ts";
-export type { Hit, Ranking, SearchStatus, ToolSearch } from "./search_port.ts";
+export { missingOf } from "./rank.ts";
+export type { Hit, Judgement, Ranking, SearchExperience, SearchStatus, ToolSearch } from "./search_port.ts";

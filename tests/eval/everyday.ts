@@ -92,7 +92,14 @@ async function ask(search: ToolSearch, tools: readonly Tool[], rows: readonly Re
   }
   const percent = (count: number) => Math.round(1_000 * count / rows.length) / 10;
   const { p50, p95 } = quantiles(times);
-  return { top_1: percent(first), top_5: percent(five), weak: percent(weakly), told_none: percent(told), p50_ms: p50, p95_ms: p95 };
+  return {
+    top_1: percent(first),
+    top_5: percent(five),
+    weak: percent(weakly),
+    told_none: percent(told),
+    p50_ms: p50,
+    p95_ms: p95,
+  };
 }
 
 /** Ten sessions, each with ten of the requests in other words: a search, then a call of the right tool if it was shown. */

@@ -107,7 +107,9 @@ async function askRequests(search: ToolSearch, tools: readonly Tool[], file: str
   const abstained = (servable: boolean) => of(servable).filter(({ hits }) => hits.length === 0);
   const toldNone = (servable: boolean) => of(servable).filter(({ isUnlikely }) => isUnlikely);
   const share = (count: number, all: number) => Math.round(1000 * count / (all || 1)) / 1000;
-  const found = of(true).filter(({ row, hits, weak }) => [...hits, ...weak].slice(0, 5).some(({ tool }) => row.gold!.includes(tool.id)));
+  const found = of(true).filter(({ row, hits, weak }) =>
+    [...hits, ...weak].slice(0, 5).some(({ tool }) => row.gold!.includes(tool.id))
+  );
   return {
     unservable: of(false).length,
     unservable_abstained: share(abstained(false).length, of(false).length),

@@ -362,3 +362,20 @@ Deno.test("a copy with many words does not stand before the tool that was used, 
     /same name as (gmail:send_email: also weather:email_send|weather:email_send: also gmail)/,
   );
 });
+
+Deno.test("a tool that was called after a search comes first for the same request in other words, also after a restart", async () => {
+  await using home = await searchHome();
+  const [asked, again] = ["something for the flower beds and the lamp", "the flower beds, and the lamp there"];
+  {
+    await using client = await connectClient(home);
+    await learnt(home);
+    const [first, ...others] = ids(await find(client, asked));
+    assert.ok(first !== "garden:office_light" || others.length > 0);
+    const used = others.find((id) => id.startsWith("office:"))!;
+    await client.use(used, {});
+    await until("it is first", async () => ids(await find(client, again))[0] === used);
+  }
+  await home.run(["engine", "stop"]);
+  await using client = await connectClient(home);
+  await until("it is first again", async () => ids(await find(client, again))[0]!.startsWith("office:"));
+});

@@ -49,7 +49,7 @@ Deno.test("a rare word in a name outweighs common words in a long description", 
     tool("a:resize", "Changes an image"),
     tool("b:list_users"),
   ];
-  const index = buildLexicalIndex(tools.map(lexicalTerms));
+  const index = buildLexicalIndex(tools.map((one) => lexicalTerms(one)));
   const scores = index.score(terms("list files to resize"));
   assert.ok(scores[1]! > scores[2]!);
   assert.deepEqual([...index.score(terms("zebra"))], [0, 0, 0]);
@@ -74,13 +74,14 @@ Deno.test("names: as written, spoken, announced, quoted or just mentioned", () =
 
 Deno.test("rank() puts what is named first, shows what is mentioned, and knows when nothing fits", () => {
   const tools = [tool("a:one", "alpha beta"), tool("a:two", "gamma delta"), tool("a:three", "epsilon zeta")];
-  const words = scoreWords(buildLexicalIndex(tools.map(lexicalTerms)), readQuery("gamma delta"));
+  const words = scoreWords(buildLexicalIndex(tools.map((one) => lexicalTerms(one))), readQuery("gamma delta"));
   const meaning = (tools: number[], world: number) =>
     ({
       kind: "scores",
       tools: { whole: Float32Array.from(tools) },
       world: { whole: Float32Array.of(world) },
       missing: 0,
+      earlier: new Float32Array(),
     }) as const;
   const names = { named: new Map<number, number>(), mentioned: [] as number[] };
   const order = (request: Parameters<typeof rank>[0]) => rank(request).best.map(({ index }) => index);
@@ -91,7 +92,7 @@ Deno.test("rank() puts what is named first, shows what is mentioned, and knows w
   assert.deepEqual(order({ ...request, limit: 2, names: { ...names, mentioned: [0] } }), [1, 0]);
   const both = { named: new Map([[0, 2], [1, 2]]), mentioned: [2] };
   assert.deepEqual(order({ ...request, limit: 2, names: both }), [1, 0], "what is named is not pushed out");
-  const stranger = scoreWords(buildLexicalIndex(tools.map(lexicalTerms)), readQuery("order pizza"));
+  const stranger = scoreWords(buildLexicalIndex(tools.map((one) => lexicalTerms(one))), readQuery("order pizza"));
   const elsewhere = { ...request, words: stranger, meaning: meaning([0.1, 0.2, 0.15], 0.8) };
   assert.equal(rank(elsewhere).fits, false);
   assert.equal(
@@ -106,9 +107,10 @@ Deno.test("rank() puts what is named first, shows what is mentioned, and knows w
 
 Deno.test("a tool without a vector yet is ranked by its words", () => {
   const tools = [tool("a:one", "alpha beta"), tool("a:two", "gamma delta"), tool("a:three", "epsilon zeta")];
-  const words = scoreWords(buildLexicalIndex(tools.map(lexicalTerms)), readQuery("gamma delta"));
+  const words = scoreWords(buildLexicalIndex(tools.map((one) => lexicalTerms(one))), readQuery("gamma delta"));
   const scores = { whole: Float32Array.of(0.3, NaN, 0.2) };
-  const meaning = { kind: "scores", tools: scores, world: { whole: new Float32Array() }, missing: 1 } as const;
+  const none = new Float32Array();
+  const meaning = { kind: "scores", tools: scores, world: { whole: none }, earlier: none, missing: 1 } as const;
   const { best, fits } = rank({ words, meaning, names: { named: new Map(), mentioned: [] }, limit: 3 });
   assert.equal(best[0]!.index, 1);
   assert.equal(fits, true);
@@ -119,5 +121,13 @@ Deno.test("a tool's text changes with what it says, and only then", () => {
   assert.equal(toolText(a).hash, toolText({ ...a, id: "other:read_file", hash: "x" }).hash);
   assert.notEqual(toolText(a).hash, toolText({ ...a, description: "Reads a file slowly." }).hash);
   assert.notEqual(toolText(a).hash, toolText(tool("s:read_file", "Reads a file.", { url: {} })).hash);
-  assert.match(toolText(tool("s:WeatherTool")).parts[2]!.text, /^Weather$/);
+  assert.match(toolText(tool("s:WeatherTool")).parts.at(-1)!.text, /^Weather$/);
+  const gists = (server: string) =>
+    toolText(tool(`${server}:read_file`)).parts.filter(({ text }) => /read file\./.test(text));
+  assert.deepEqual(
+    gists("file-mcp").map(({ text }) => text),
+    ["read file. "],
+    "a server that says no more adds nothing",
+  );
+  assert.equal(gists("backup").length, 2);
 });

@@ -25,7 +25,8 @@ export async function search(query: string, options: SearchCommand, terminal: Te
   const paint = painter(terminal.color);
   if (hits.length === 0) terminal.out("No tool was found. `agentcards tools` lists what there is.\n");
   else {
-    if (isWeak) terminal.out("No tool fits well. The nearest:\n");
+    if (found.isUnlikely) terminal.out("No tool fits well. The nearest:\n");
+    else if (isWeak) terminal.out("Weak matches, the best first:\n");
     const rows = hits.map(({ tool, score }) => [score.toFixed(2), tool.id, oneLine(tool.description, 80)]);
     terminal.out(table([["score", "tool", "what it does"], ...rows], (text) => paint("bold", text)));
   }

@@ -23,6 +23,7 @@ import {
   type Tool,
 } from "../../model/mod.ts";
 import { judge } from "../../policy/mod.ts";
+import { missingOf } from "../../vector/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
 import { DEFINITIONS } from "./definitions.ts";
@@ -68,8 +69,9 @@ async function answer(session: WorkSession, { query, limit, server, detail }: Se
   if (meant !== undefined && query === "") return await toolsOf(session, meant, { detail, limit });
   if (meant !== undefined) return await toolsNamed(session, meant, { query, detail, limit });
   if (query === "") return await serversText(session);
-  session.observer.asked(query);
   const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
+  const shown = [...found.tools, ...found.weak];
+  session.observer.asked(query, shown.map((hit) => ({ tool: hit.tool.id, missing: missingOf(shown, hit) })));
   return await render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
 }
 
@@ -172,13 +174,16 @@ interface Rendering {
   readonly shownWeak: number;
 }
 
-async function render({ tools, weak, also, notes }: Found, { detail, shownWeak }: Rendering): Promise<string> {
+async function render(
+  { tools, weak, isUnlikely, also, notes }: Found,
+  { detail, shownWeak }: Rendering,
+): Promise<string> {
   const isWeak = tools.length === 0 && weak.length > 0;
   const hits = isWeak ? weak.slice(0, shownWeak) : tools;
   const left = isWeak ? weak.length - hits.length : 0;
   const { text, rest } = await inFull(hits.map(({ tool }) => tool), detail);
   return [
-    ...hits.length === 0 ? [NOTHING] : isWeak ? [WEAK] : [],
+    ...hits.length === 0 ? [NOTHING] : isUnlikely ? [UNLIKELY] : isWeak ? [WEAK] : [],
     ...text,
     ...hits.slice(0, hits.length - rest.length).flatMap(({ tool: { id } }) => {
       const others = also?.get(id);
@@ -190,7 +195,8 @@ async function render({ tools, weak, also, notes }: Found, { detail, shownWeak }
   ].join("\n");
 }
 
-const WEAK =
+const WEAK = "Weak matches, the best first; other words, or the name of a service, may find more:";
+const UNLIKELY =
   "No tool fits well. These weak matches come nearest; other words, or the name of a service, may find more:";
 const NOTHING = "No tool was found. search_tools without a query lists the servers.";
 
