@@ -12,6 +12,7 @@ export {
 } from "./answer.ts";
 export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 export { createCallLog } from "./call_log.ts";
+export { createArgumentHistory, type RecordedCall } from "./stores/argument_history.ts";
 export { createCallStore } from "./stores/call_store.ts";
 export { callTool, MEANT, toolCall } from "./call_tool.ts";
 export { createCatalogueStore } from "./catalogue/catalogue.ts";
@@ -42,6 +43,7 @@ export {
   knownCatalogues,
   knownTools,
   listServers,
+  mayBeCalled,
   reviewNote,
   serverMeant,
   toolsInMemory,

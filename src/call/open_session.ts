@@ -22,11 +22,12 @@ import {
   toAgentCardsError,
   type Tool,
 } from "../model/mod.ts";
-import { effectOf } from "../policy/mod.ts";
+import { askProgram, createProvenance, createRulebook, effectOf, type Rulebook } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { createUserWords } from "./hooks/user_words.ts";
 import { NO_OBSERVER } from "./observer.ts";
 import { createPipeline } from "./pipeline.ts";
+import { createSessionGrants } from "./human/session_grants.ts";
 import type { Privacy, Session, SessionContext, Shared, SharedServer } from "./session.ts";
 import { keyOfKept, keyOfShared, retireUnused } from "./shared_servers.ts";
 import { createObserver } from "./stages/observe.ts";
@@ -56,6 +57,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
   let privacy: Privacy | undefined;
   let placed = new WeakMap<ServerConfig, PlacedServer>();
   let effects = new WeakMap<Tool, Effect>();
+  let rulebook: Rulebook | undefined;
   const servers = new Map<string, UsedServer>();
   const retiring = new Set<Server>();
   const looks = createLooks();
@@ -82,8 +84,25 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return made;
   }
 
+  const grants = createSessionGrants(await shared.grants(), () => session.client.name);
+  const configured = () => settings ? JSON.stringify(settings.loaded.config.servers).toLowerCase() : "";
   const session: { -readonly [K in keyof Session]: Session[K] } = {
     shared,
+    grants,
+    provenance: createProvenance(
+      (server) => session.config.policy.trusted.includes(server),
+      configured,
+      () => session.words.texts(),
+    ),
+    get rules() {
+      return rulebook ??= createRulebook(session.config.policy, {
+        rules: current().rules,
+        history: shared.ruleHistory,
+        counters: shared.ruleHistory.counters,
+        check: askProgram,
+        isGranted: ({ tool, definition, run }) => grants.has(tool, definition?.hash, run),
+      });
+    },
     observer: NO_OBSERVER,
     words: createUserWords(),
     call: () => Promise.reject(new AgentCardsError("ENGINE_BUSY", "This session is still opening")),
@@ -281,6 +300,8 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const { config } = settings.loaded;
     placed = new WeakMap();
     effects = new WeakMap();
+    rulebook = undefined;
+    if (given.rules.windowMs > 0) shared.ruleHistory.reachBack(given.rules.windowMs);
     if (!old || piiOf(old) !== piiOf(settings)) privacy = shared.privacy(config.policy);
     session.secrets = findSecrets();
     shared.redactor.add(session.secrets.map(({ value }) => value));

@@ -13,14 +13,12 @@ import type { Next, Stage } from "./stages/stage.ts";
 
 /** The one way of every call of a session. A stage that is switched off is not in the list. */
 export function createPipeline(session: Session): Next {
-  const { policy } = session.config;
-  const hasRules = policy.deny.length + policy.approve.length + policy.allow.length > 0;
   return compose([
     audit(session),
     observe(session.observer),
     pin(session),
     ...session.privacy ? [hidePersonalData(session.privacy)] : [],
-    ...hasRules ? [rules(policy)] : [],
+    rules(session),
     ...session.guardrails.length > 0 ? [guard(session.guardrails)] : [],
     // A task of a run may ask for approval where no rule does.
     approve(session),

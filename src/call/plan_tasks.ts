@@ -1,4 +1,13 @@
-import { kindOf, loadConditions, type Plan, plan, requireFewTasks, type RunOptions, type Task } from "../dag/mod.ts";
+import {
+  kindOf,
+  loadConditions,
+  type Plan,
+  plan,
+  requireFewTasks,
+  type RunOptions,
+  type Task,
+  type ToolTask,
+} from "../dag/mod.ts";
 import {
   AgentCardsError,
   createBreather,
@@ -123,6 +132,8 @@ export async function planTasks(
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);
       if (verdict.kind === "deny") return [denied(found.id, verdict).message];
+      const never = impossibleReason(session, task, found.tool);
+      if (never !== undefined) return [never];
       if (task.until && book.effectOf(task) !== "read") {
         return [`until repeats a call, and ${found.id} may act on the world; only what reads is polled`];
       }
@@ -132,6 +143,17 @@ export async function planTasks(
     },
   });
 }
+
+/** The reason why a task can never be allowed: a workflow fails before its first task, not at its tenth. */
+function impossibleReason(session: Session, task: ToolTask, tool: Tool | undefined): string | undefined {
+  const open = Object.keys(task.arguments).filter((name) => REFERENCE.test(JSON.stringify(task.arguments[name])));
+  const effect = tool ? effectOf(session.config.policy, tool) : "effectful";
+  const possible = { tool: task.tool, definition: tool, effect, args: task.arguments, open: new Set(open) };
+  const why = session.rules.impossible(possible);
+  return why && `${task.tool} may not be called: ${why}`;
+}
+
+const REFERENCE = /\$(?:OUTPUT|RESULT|INPUT)[[.]/;
 
 /** All checks of one request together take no longer; what is left is for the servers to say. */
 const CHECKS_MS = 5_000;

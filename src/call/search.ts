@@ -9,7 +9,7 @@ import {
   within,
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
-import { judge } from "../policy/mod.ts";
+import { effectOf, judge } from "../policy/mod.ts";
 import type { Hit, Ranking } from "../vector/mod.ts";
 import { withoutVariableNote } from "./code_names.ts";
 import { namesakesOf, usedFirst } from "./namesakes.ts";
@@ -42,7 +42,7 @@ export async function findTools(session: Session, { query, limit, server }: Sear
   const { tools, notes, about } = await knownTools(session, server);
   const { allowed = [], withheld = [] } = Object.groupBy(
     tools,
-    (tool) => judge(session.config.policy, tool.id).kind === "deny" ? "withheld" : "allowed",
+    (tool) => mayBeCalled(session, tool) ? "allowed" : "withheld",
   );
   const named = serversNamed(session, query);
   const experience = session.shared.experience(session);
@@ -79,10 +79,18 @@ export async function findTools(session: Session, { query, limit, server }: Sear
   };
 }
 
+/** True for a tool that some call of could be allowed. */
+export function mayBeCalled(session: Session, tool: Tool): boolean {
+  const { config: { policy }, rules } = session;
+  return judge(policy, tool.id).kind !== "deny" &&
+    rules.impossible({ tool: tool.id, definition: tool, effect: effectOf(policy, tool) }) === undefined;
+}
+
 /** A line about tools that policy withholds, where there are any. */
 export function withheldNote({ config }: Session, withheld: readonly Tool[]): string[] {
   if (withheld.length === 0) return [];
-  const rules = config.policy.allow.length > 0 ? "policy.deny and policy.allow" : "policy.deny";
+  const { allow, rules: own } = config.policy;
+  const rules = own.length > 0 ? "policy" : allow.length > 0 ? "policy.deny and policy.allow" : "policy.deny";
   return [`(withheld by ${rules}: ${cut(withheld.map(({ id }) => id).join(", "), 300)})`];
 }
 
@@ -168,12 +176,11 @@ export interface ServerLine {
 export async function listServers(session: Session): Promise<{ servers: ServerLine[]; notes: string[] }> {
   const { catalogues, notes } = await knownCatalogues(session);
   const saved = await session.shared.saved.tools(session);
-  const isAllowed = ({ id }: Tool) => judge(session.config.policy, id).kind !== "deny";
   return {
     servers: [
       ...catalogues.map(({ server, catalogue: { tools, instructions } }) => ({
         server,
-        tools: tools.filter(isAllowed),
+        tools: tools.filter((tool) => mayBeCalled(session, tool)),
         ...instructions !== undefined && { about: instructions },
       })),
       ...saved.length > 0 ? [{ server: WORKFLOW_SERVER, tools: saved, about: "Saved workflows." }] : [],

@@ -10,7 +10,7 @@ import type {
   Effect,
   Tool,
 } from "../model/mod.ts";
-import type { Audit, PinKind, Pins } from "../policy/mod.ts";
+import type { Audit, Grants, PinKind, Pins, Provenance, Rulebook, RuleHistory } from "../policy/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { SearchExperience, ToolSearch } from "../vector/mod.ts";
 import type { HookLog } from "./hooks/hook_log.ts";
@@ -20,6 +20,7 @@ import type { OpenApprovals } from "./human/open_approvals.ts";
 import type { HowToHide, LargeFrames } from "./large/port.ts";
 import type { CallRecord, Learner, Observer } from "./observer.ts";
 import type { Guardrail } from "./stages/guard.ts";
+import type { ArgumentHistory } from "./stores/argument_history.ts";
 import type { ResultStore } from "./results.ts";
 
 /** The client in front of a session. */
@@ -64,6 +65,12 @@ export interface Shared {
     /** A session was opened: files of hooks are looked for from now on, where hooks are installed. */
     opened(): void;
   };
+  /** The calls that rules count. */
+  readonly ruleHistory: RuleHistory;
+  /** The arguments of calls, for the replay of rules. */
+  readonly argumentHistory: ArgumentHistory;
+  /** The tools that a person allowed for good. */
+  grants(): Promise<Grants>;
   /** Files a call that has ended. */
   record(call: CallRecord): void;
   /** Whether a tool is known to have been called with success before. */
@@ -103,6 +110,14 @@ export interface SharedServer {
   readonly listeners: Set<(event: ServerEvent) => void>;
 }
 
+/** The answers of a person that hold for more than one call. */
+export interface SessionGrants {
+  has(tool: string, definition: string | undefined, run: string | undefined): boolean;
+  /** For as long as the session lasts, or only for the calls of one run. */
+  allow(tool: string, definition: string, run?: string): void;
+  allowAlways(tool: string, definition: string): Promise<void>;
+}
+
 /** One connection's view: its folder, its environment, its configuration, its servers. */
 export interface Session extends AsyncDisposable {
   readonly shared: Shared;
@@ -116,6 +131,12 @@ export interface Session extends AsyncDisposable {
   readonly loaded: LoadedConfig;
   readonly config: Config;
   readonly privacy: Privacy | undefined;
+  /** The rules of its configuration, which judge each call. */
+  readonly rules: Rulebook;
+  /** The places where its values were seen. */
+  readonly provenance: Provenance;
+  /** The tools that a person allowed for as long as the session lasts, or always. */
+  readonly grants: SessionGrants;
   /** The secrets of its configuration and of `secrets.env`. */
   readonly secrets: readonly Secret[];
   /** How long a server may take to start where its definition does not say; a first `npx` has to download. */

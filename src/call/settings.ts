@@ -8,6 +8,7 @@ import {
   variablesNamedIn,
 } from "../config/mod.ts";
 import { canonicalJson, deepFreeze } from "../model/mod.ts";
+import { type CompiledRules, compileRules } from "../policy/mod.ts";
 import type { SessionContext } from "./session.ts";
 
 /** What a session takes from files and from its client's environment. */
@@ -15,6 +16,8 @@ export interface Settings {
   readonly loaded: LoadedConfig;
   readonly stored: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
+  /** The rules of its policy, with their conditions read. */
+  readonly rules: CompiledRules;
 }
 
 /** Makes the function that reads the settings of a session; its client is asked for each variable once. */
@@ -29,7 +32,7 @@ export function settingsReader(home: Home, context: SessionContext): () => Promi
       env = { ...env, ...await context.variables(names) };
       for (const name of names) asked.add(name);
     }
-    return { loaded, stored, env };
+    return { loaded, stored, env, rules: await compileRules(loaded.config.policy) };
   };
 }
 

@@ -99,7 +99,7 @@ function showFile(project: ProjectFile, global: ConfigFile, terminal: Terminal):
     const patterns = typeof said === "string"
       ? [said]
       : Array.isArray(said)
-      ? said
+      ? said.map((item) => typeof item === "string" ? item : JSON.stringify(item))
       : Object.entries(said ?? {}).map(([key, effect]) => `${key} = ${effect}`);
     terminal.out(`\npolicy.${rule}: ${patterns.map(visible).join(", ")}\n`);
   }

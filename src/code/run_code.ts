@@ -19,6 +19,7 @@ import {
   type Json,
   type JsonObject,
   type LargeResult,
+  nobody,
   oneLine,
   progressText,
   toAgentCardsError,
@@ -44,6 +45,8 @@ export interface CodeRequest {
 export interface CodeOptions {
   readonly signal: AbortSignal;
   readonly limits: Partial<CageLimits>;
+  /** The one who sent the code: rules about `code:run` may ask for approval. */
+  readonly caller?: Caller;
   /** Calls a tool by what the code calls it; throws what the code is to hear. */
   call(asked: string, args: JsonObject, how: CageCall): Promise<unknown>;
 }
@@ -53,8 +56,9 @@ export async function runCode(
   sandbox: Sandbox,
   session: Session,
   { code, context, deps }: CodeRequest,
-  { signal, limits, call }: CodeOptions,
+  { signal, limits, call, caller = nobody(signal) }: CodeOptions,
 ): Promise<CageOutcome> {
+  await requireAllowed(session, { code, context }, caller);
   const servers = Object.fromEntries(serverVariables(session).servers);
   const { privacy } = session;
   const tools: CageTools = {
@@ -74,6 +78,21 @@ export async function runCode(
   return privacy
     ? { ...outcome, ...await privacy.hideLong({ result: outcome.result, logs: outcome.logs }, "agentcards") }
     : outcome;
+}
+
+/** Judges the code itself, where a rule is about `code:run`: as a call that ends before any server. */
+async function requireAllowed(
+  session: Session,
+  given: Pick<CodeRequest, "code" | "context">,
+  caller: Caller,
+): Promise<void> {
+  const address = { server: "code", name: "run" };
+  if (!session.rules.concerns(toolId(address.server, address.name))) return;
+  await session.call({
+    ...toolCall(session, address, { arguments: given as JsonObject }, { caller, origin: { by: "agent" } }),
+    effect: "read",
+    deliver: () => Promise.resolve({ kind: "result", result: { content: [] } }),
+  });
 }
 
 /** Told of a call with effect when it goes out; gives the function that is told whether it had its effect, once known. */

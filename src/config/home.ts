@@ -35,6 +35,10 @@ export interface Home {
   readonly audit: string;
   /** The accepted definitions of every server. */
   readonly pins: string;
+  /** The tools that a person allowed for good. */
+  readonly grants: string;
+  /** The arguments of calls, a file for each day. */
+  readonly history: string;
   /** Saved workflows, a file each. */
   readonly workflows: string;
   /** The user's own prompts, a file each. */
@@ -81,6 +85,8 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     sandbox: `${dir}/sandbox.json`,
     audit: `${dir}/audit`,
     pins: `${dir}/pins.json`,
+    grants: `${dir}/grants.json`,
+    history: `${dir}/history`,
     workflows: `${dir}/workflows`,
     prompts: `${dir}/prompts`,
     catalogue: `${dir}/catalogue.json`,

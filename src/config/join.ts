@@ -1,5 +1,6 @@
 import { AgentCardsError } from "../model/mod.ts";
 import { twinsOf } from "./program.ts";
+import { PRESETS, UNATTENDED } from "./policy_schema.ts";
 import { type AllowList, type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
 import type { Tightening } from "./tighten.ts";
 
@@ -18,10 +19,14 @@ export interface Files {
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
   const own = project?.file ?? {};
-  if (own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify) {
+  if (
+    own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify ||
+    own.history
+  ) {
+    const sections = "engine, embeddings, expose, durability, profile, audit, notify and history";
     throw new AgentCardsError(
       "CONFIG_INVALID",
-      `Cannot use ${project?.path}: engine, embeddings, expose, durability, profile, audit and notify belong into the global file`,
+      `Cannot use ${project?.path}: ${sections} belong into the global file`,
       {
         hint: "Remove these sections from the project's file.",
       },
@@ -54,6 +59,16 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
       hint: `Enabled are ${enabled.map(({ name }) => name).join(", ")}; leave one, or remove expose.prefix.`,
     });
   }
+  const loosening = looseningIn(own);
+  if (loosening !== undefined) {
+    throw new AgentCardsError(
+      "CONFIG_INVALID",
+      `Cannot use ${project?.path}: ${loosening} belongs into the global file`,
+      {
+        hint: "Remove it from the project's file: a project may deny, ask and redact more, never less.",
+      },
+    );
+  }
   if (own.secrets?.not?.length || own.secrets?.store) {
     throw new AgentCardsError(
       "CONFIG_INVALID",
@@ -78,6 +93,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
       also: [global, ...trusted].flatMap(({ secrets }) => secrets?.also ?? []),
     },
     audit: { ...DEFAULTS.audit, ...defined(global.audit) },
+    history: { ...DEFAULTS.history, ...defined(global.history) },
     policy: joinPolicy({ global, trusted, untrusted }, { own, twins: twinsOf(all) }),
     limits,
   };
@@ -95,9 +111,19 @@ function joinPolicy(
   const isHidden = trusted.some(({ policy }) => policy?.pii === "tokenize") ||
     untrusted.some((rules) => rules.tokenize);
   return {
+    preset: strictest(PRESETS, files.map(({ policy }) => policy?.preset), DEFAULTS.policy.preset),
+    without: global.policy?.without ?? [],
+    trusted: global.policy?.trusted ?? [],
+    unattended: strictest(UNATTENDED, files.map(({ policy }) => policy?.unattended), DEFAULTS.policy.unattended),
+    mode: global.policy?.mode ?? DEFAULTS.policy.mode,
+    rules: [
+      ...global.policy?.rules ?? [],
+      ...trusted.flatMap(({ policy }) => policy?.rules?.filter(tightens) ?? []),
+    ],
+    checks: global.policy?.checks ?? {},
     deny: all("deny"),
     approve: all("approve"),
-    allow: files.flatMap(allowListOf),
+    allow: files.flatMap((file) => allowListOf(file, file !== global)),
     twins,
     effects: joinEffects(global.policy?.effects, trusted, own),
     pii: isHidden ? "tokenize" : global.policy?.pii ?? DEFAULTS.policy.pii,
@@ -108,8 +134,32 @@ function joinPolicy(
   };
 }
 
-function allowListOf({ policy }: ConfigFile): AllowList[] {
-  return policy?.allow?.length ? [{ allow: policy.allow, approve: policy.approve ?? [] }] : [];
+/** The word of the global file, or of a file that is stricter. */
+function strictest<T extends string>(order: readonly T[], [global, ...more]: readonly (T | undefined)[], usual: T): T {
+  return more.reduce<T>(
+    (now, word) => word !== undefined && order.indexOf(word) > order.indexOf(now) ? word : now,
+    global ?? usual,
+  );
+}
+
+type ProjectRule = NonNullable<NonNullable<ConfigFile["policy"]>["rules"]>[number];
+
+/** True for a rule that a project may have. A program is named in the global file only. */
+function tightens({ then, check }: ProjectRule): boolean {
+  return then !== "allow" && check === undefined;
+}
+
+/** The part of a project's policy that would loosen something. */
+function looseningIn({ policy }: ConfigFile): string | undefined {
+  const word = (["without", "trusted", "mode", "checks"] as const).find((key) => policy?.[key] !== undefined);
+  if (word !== undefined) return `policy.${word}`;
+  const rule = policy?.rules?.find((one) => !tightens(one));
+  return rule && `the rule "${rule.name}"`;
+}
+
+function allowListOf({ policy }: ConfigFile, isProject: boolean): AllowList[] {
+  if (!policy?.allow?.length) return [];
+  return [{ allow: policy.allow, approve: policy.approve ?? [], ...isProject && { isProject } }];
 }
 
 type Effects = NonNullable<NonNullable<ConfigFile["policy"]>["effects"]>;

@@ -30,6 +30,7 @@ export { parseFile } from "./clients/parse.ts";
 export { type CarriedRule, type Permissions, readPermissions } from "./clients/permissions.ts";
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, reverse, rewrite } from "./clients/rewrite.ts";
+export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { type ResolvedServer, resolveServer, variablesNamedIn, variablesOf } from "./expand.ts";
 export {
@@ -42,6 +43,7 @@ export {
   socketPath,
 } from "./home.ts";
 export { loadConfig, type LoadedConfig, type Viewer } from "./load.ts";
+export type { Check, Preset, Rule } from "./policy_schema.ts";
 export { type PlacedServer, placeServer, startFolder } from "./place.ts";
 export { programOf, scriptOf } from "./program.ts";
 export { parseConfig, readConfigFile } from "./read.ts";

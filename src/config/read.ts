@@ -29,8 +29,6 @@ export function parseConfig(text: string, path: string): ConfigFile {
     throw invalid(path, document.errors.map((error) => error.message.split("\n")[0]!.replace(/:$/, "")));
   }
   const parsed = fileSchema.safeParse(valueOf(document, path) ?? {});
-  if (parsed.success) return parsed.data;
-
   const lineOf = (at: readonly PropertyKey[]): number | undefined => {
     for (let length = at.length; length > 0; length--) {
       const parent = document.getIn(at.slice(0, length - 1), true);
@@ -41,12 +39,31 @@ export function parseConfig(text: string, path: string): ConfigFile {
       if (node?.range) return lines.linePos(node.range[0]!).line;
     }
   };
+  if (parsed.success) return placed(parsed.data, (at) => `${path}: line ${lineOf(at) ?? 1}`);
   const problems = parsed.error.issues.flatMap(explain);
   const shown = problems.slice(0, SHOWN_PROBLEMS).map(({ at, what }) => {
     const line = lineOf(at);
     return `${line ? `line ${line}: ` : ""}${at.length ? `${at.join(".")} ` : ""}${what}`;
   });
   throw invalid(path, shown, problems.length);
+}
+
+/** A file whose rules know where they were read: they are compiled later, and their errors name the line. */
+function placed(file: ConfigFile, placeOf: (at: readonly PropertyKey[]) => string): ConfigFile {
+  const { policy } = file;
+  if (!policy?.rules) return file;
+  const names = new Set<string>();
+  const rules = policy.rules.map((rule, i) => {
+    const at = placeOf(["policy", "rules", i]);
+    if (names.has(rule.name)) {
+      throw new AgentCardsError("CONFIG_INVALID", `Cannot use ${at}: there are two rules "${rule.name}"`, {
+        hint: "Rates, budgets and the audit know rules by their names: give one another name.",
+      });
+    }
+    names.add(rule.name);
+    return { ...rule, at };
+  });
+  return { ...file, policy: { ...policy, rules } };
 }
 
 /** The plain value of a document. Aliases that multiply without end, or that lead nowhere, are a problem of the file. */

@@ -1,36 +1,16 @@
 import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
+import { durationUpTo, UNITS } from "./duration.ts";
+import { type Check, pattern, type Preset, type Rule, RULE_FIELDS } from "./policy_schema.ts";
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";
 
-const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-const DURATION = 'must be milliseconds or text such as "30s" or "10m"';
 /** What a timer can wait; one that is set to more goes off at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 const CENTURY = 36_525 * UNITS.d!;
 
-/** A duration: a number of milliseconds, or text such as `30s`, `10m`, `7d`. Becomes milliseconds, at most `longest`. */
-const durationUpTo = (longest: number) =>
-  z.union([
-    z.number().int().nonnegative(),
-    z.string().regex(/^\d+(ms|s|m|h|d)$/, DURATION).transform((text) =>
-      parseInt(text) * UNITS[text.replace(/^\d+/, "")]!
-    ),
-  ], { error: DURATION }).transform((ms) => Math.min(ms, longest));
 const duration = durationUpTo(LONGEST_TIMER);
-
-/** A rule that could never match, such as a bare tool name, would protect nothing without a word. */
-const PATTERN = /:|^\*/;
-const LONGEST_PATTERN = 200;
-const pattern = z.string().max(LONGEST_PATTERN)
-  .regex(PATTERN, 'must be like "github:*", "*:delete_*" or "github:create_issue"');
-
-/** True for a text that can stand in a rule. */
-export function isPattern(text: string): boolean {
-  return text.length <= LONGEST_PATTERN && PATTERN.test(text);
-}
 
 const variables = z.record(
   z.string(),
@@ -153,7 +133,12 @@ export const fileSchema = z.strictObject({
       z.strictObject({ command: z.string().min(1), args: z.array(z.string()).optional() }),
     ], { error: "must be an absolute path, or { command, args }" }).optional(),
   }).optional(),
+  history: z.strictObject({
+    /** For how many days the arguments of calls are kept, for `policy replay`; 0 keeps none. */
+    days: z.number().int().min(0).max(3_650).optional(),
+  }).optional(),
   policy: z.strictObject({
+    ...RULE_FIELDS,
     /** Tools that may not be called at all. */
     deny: z.array(pattern).optional(),
     /** Of the servers that are named here, all that may be called or read besides what `approve` names. */
@@ -228,7 +213,15 @@ export interface Config {
   readonly sandbox: Readonly<{ minimum_level: number }>;
   readonly secrets: SecretRules & { readonly store: "file" | "keyring" };
   readonly audit: Readonly<{ content: "digests" | "full"; keep: number; head_to?: HeadPlace | undefined }>;
+  readonly history: Readonly<{ days: number }>;
   readonly policy: Readonly<{
+    preset: Preset;
+    without: readonly string[];
+    trusted: readonly string[];
+    unattended: "ask" | "allow" | "deny";
+    mode: "enforce" | "observe";
+    rules: readonly Rule[];
+    checks: Readonly<Record<string, Check>>;
     deny: readonly string[];
     approve: readonly string[];
     /** One list for each file that has one; a call has to pass all of them. */
@@ -257,6 +250,8 @@ export interface AllowList {
   readonly allow: readonly string[];
   /** Patterns of the same file whose calls a human may let pass. */
   readonly approve: readonly string[];
+  /** True for a project's list, which forbids what it does not name and spares nobody a question. */
+  readonly isProject?: boolean;
 }
 
 /** The bounds on everything that comes in from outside. */
@@ -284,7 +279,15 @@ export const DEFAULTS = {
   sandbox: { minimum_level: 0 },
   secrets: { ...NO_SECRET_RULES, store: "file" },
   audit: { content: "digests", keep: 365 * 86_400_000 } as Config["audit"],
+  history: { days: 30 },
   policy: {
+    preset: "standard",
+    without: [],
+    trusted: [],
+    unattended: "ask",
+    mode: "enforce",
+    rules: [],
+    checks: {},
     deny: [],
     approve: [],
     allow: [],

@@ -1,6 +1,6 @@
 import { AgentCardsError, isObject, messageOf, sha256, within } from "../model/mod.ts";
 import { parseDocument } from "yaml";
-import { isPattern } from "./schema.ts";
+import { isPattern } from "./policy_schema.ts";
 
 /** The part of a file that holds without trust: it forbids and asks more, and starts nothing. */
 export interface Tightening {

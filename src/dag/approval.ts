@@ -24,6 +24,8 @@ export interface Approvable {
   readonly definition: string;
   /** The arguments as the human is to see them; those of the task where they are the same. */
   readonly shown?: Readonly<Record<string, unknown>>;
+  /** True if the human may allow the tool for longer than this call. */
+  readonly isGrantable?: boolean;
   /** The call as decisions name it, where it is not that of the task itself. */
   readonly call?: Omit<WaitingCall, "task">;
 }

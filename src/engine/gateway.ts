@@ -1,4 +1,5 @@
 import {
+  createArgumentHistory,
   createCallLog,
   createCatalogueStore,
   createLargeFrames,
@@ -17,7 +18,7 @@ import type { Database, HomeDatabase } from "../db/mod.ts";
 import { lazyDatabase } from "../db/start.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
 import { AgentCardsError, describe } from "../model/mod.ts";
-import { type Audit, headSender, openAudit, openPins } from "../policy/mod.ts";
+import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
@@ -101,6 +102,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     approvals: notices.noticed(createOpenApprovals()),
     audit,
     hooks,
+    ...memoryOf(home, settings),
     record: calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
@@ -166,9 +168,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await reaper?.close();
       large.close();
       await search.close();
-      await shared.catalogues.settled();
-      await pins.settled();
-      await calls.flush();
+      await Promise.all([shared.catalogues.settled(), pins.settled(), calls.flush(), shared.argumentHistory.flush()]);
       await hooks[Symbol.asyncDispose]();
       audit[Symbol.dispose]();
       await learning.flush();
@@ -213,6 +213,15 @@ function resultsOf(
   });
 }
 
+/** What rules know of earlier calls and answers. */
+function memoryOf({ history, audit, grants }: Home, { historyDays }: Pick<EngineSettings, "historyDays">) {
+  return {
+    argumentHistory: createArgumentHistory(history, historyDays),
+    ruleHistory: createRuleHistory(audit),
+    grants: lazyGrants(grants),
+  };
+}
+
 function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {
   return openAudit({
     folder: home.audit,
@@ -227,6 +236,7 @@ interface EngineSettings {
   readonly log_level: LogLevel;
   readonly durability: "power" | "process";
   readonly audit: Config["audit"];
+  readonly historyDays: number;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
   readonly problem?: string;
 }
@@ -234,7 +244,7 @@ interface EngineSettings {
 /** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
 async function engineSettings(home: Home): Promise<EngineSettings> {
   try {
-    const { engine, limits, audit, durability = DEFAULTS.durability } = await readConfigFile(home.config);
+    const { engine, limits, audit, history, durability = DEFAULTS.durability } = await readConfigFile(home.config);
     return {
       durability,
       audit: {
@@ -242,6 +252,7 @@ async function engineSettings(home: Home): Promise<EngineSettings> {
         keep: audit?.keep ?? DEFAULTS.audit.keep,
         head_to: audit?.head_to,
       },
+      historyDays: history?.days ?? DEFAULTS.history.days,
       idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
       log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
       limits: {
@@ -250,7 +261,7 @@ async function engineSettings(home: Home): Promise<EngineSettings> {
       },
     };
   } catch (error) {
-    const { engine, limits, durability, audit } = DEFAULTS;
-    return { ...engine, limits, durability, audit, problem: describe(error) };
+    const { engine, limits, durability, audit, history } = DEFAULTS;
+    return { ...engine, limits, durability, audit, historyDays: history.days, problem: describe(error) };
   }
 }

@@ -35,11 +35,15 @@ export interface ApprovalRequest {
   /** The hash of the tool's definition. */
   readonly definition: string;
   readonly why: string;
+  /** True if the human may allow the tool for longer than this call. */
+  readonly isGrantable?: boolean;
 }
 
 /** The decision of a human about a call, with the reason where one was given. */
 export interface HumanWord {
   readonly word: "approve" | "reject";
+  /** For how long the tool is allowed; absent: this call. */
+  readonly scope?: "session" | "always";
   readonly note?: string | undefined;
 }
 
@@ -92,6 +96,12 @@ export interface Origin {
   readonly after?: readonly string[];
 }
 
+/** A question that a preset asks, and no rule. */
+export interface PresetQuestion {
+  /** True if each call is asked about, and an answer holds for one. */
+  readonly isOnce: boolean;
+}
+
 /** One request to a server, from its resolved address to its result. Every path builds one; stages may derive another. */
 export interface Call extends Caller {
   readonly id: string;
@@ -103,6 +113,10 @@ export interface Call extends Caller {
   readonly timeoutMs?: number | undefined;
   /** The approval that a rule asks for; set by the stage that judges. */
   readonly asks?: string;
+  /** How the question may be answered, where a preset asks and nothing else does. */
+  readonly question?: PresetQuestion;
+  /** The tools that values of the arguments came from, where that is known exactly: by the values. */
+  readonly exactSources?: ReadonlyMap<string, string> | undefined;
   /** The hash of the approval that the call uses up. */
   readonly approval?: string | undefined;
   /** Awaited before the call goes out: a run writes its row. `approval`: the hash of the approval that is used up. */

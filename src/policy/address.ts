@@ -1,5 +1,5 @@
 import { splitToolId, toolId } from "../model/mod.ts";
-import { isListed, judgeRules, type Rules, strictest, type Verdict } from "./rules.ts";
+import { isListed, judgeRules, type Rules, strictest, type Verdict } from "./rules/lists.ts";
 
 /** A server may decode an address once more than its client, but hardly more often. */
 const MOST_DECODINGS = 3;

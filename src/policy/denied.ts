@@ -1,5 +1,5 @@
 import { AgentCardsError, splitToolId } from "../model/mod.ts";
-import type { Verdict } from "./rules.ts";
+import type { Verdict } from "./rules/lists.ts";
 
 /** The error of a call that policy forbids. */
 export function denied(id: string, { pattern }: Verdict & { kind: "deny" }): AgentCardsError {

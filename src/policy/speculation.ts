@@ -1,7 +1,7 @@
 import type { Config } from "../config/mod.ts";
 import { isObject, matchesPattern, splitWords, type Tool } from "../model/mod.ts";
 import { effectOf } from "./effects.ts";
-import { judge } from "./rules.ts";
+import { judge } from "./rules/lists.ts";
 
 /** Not even where somebody says that it only reads. */
 const DANGEROUS = new Set(

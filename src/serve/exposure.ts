@@ -1,4 +1,4 @@
-import { knownCatalogues, type Session, withheldError } from "../call/mod.ts";
+import { knownCatalogues, mayBeCalled, type Session, withheldError } from "../call/mod.ts";
 import {
   type Address,
   AgentCardsError,
@@ -12,7 +12,7 @@ import {
   oneLine,
   type Tool,
 } from "../model/mod.ts";
-import { judge, judgeAddress, type Verdict } from "../policy/mod.ts";
+import { judgeAddress, type Verdict } from "../policy/mod.ts";
 import { listPrompts } from "../workflow/mod.ts";
 
 type Kind = "resources" | "templates" | "prompts";
@@ -26,7 +26,7 @@ function isPlain({ config }: Session): boolean {
 /** Every tool that the session may use, as a client sees it, in the order of the configuration and of their servers. */
 export async function directTools(session: Session): Promise<JsonObject[]> {
   const { catalogues } = await knownCatalogues(session);
-  return catalogues.flatMap(({ catalogue }) => catalogue.tools).filter((tool) => isAllowed(session, tool.id)).map((
+  return catalogues.flatMap(({ catalogue }) => catalogue.tools).filter((tool) => mayBeCalled(session, tool)).map((
     { server, name, title, description, inputSchema, outputSchema, annotations, more },
   ) => ({
     ...more,
@@ -152,10 +152,6 @@ export async function resourceAddress(session: Session, asked: string): Promise<
     }
   }
   throw new AgentCardsError("INPUT_INVALID", `Resource not found: ${oneLine(asked, 200)}`, { data: { uri: asked } });
-}
-
-function isAllowed({ config }: Session, id: string): boolean {
-  return judge(config.policy, id).kind !== "deny";
 }
 
 /** The verdict of policy on a resource or prompt. */

@@ -104,9 +104,9 @@ export function createPorts(
       signal: AbortSignal.any([options.signal, clock.signal]),
       progress: (said) => onProgress(task.id, said),
       owner: session,
-      allow: async ({ why, definition, arguments: shown }) => {
+      allow: async ({ why, definition, arguments: shown, isGrantable }) => {
         const hash = await approvalHash(run, { task: task.id, tool: task.tool, definition, arguments: args });
-        return await options.allow({ why, hash, definition, shown });
+        return await options.allow({ why, hash, definition, shown, ...isGrantable && { isGrantable } });
       },
     });
     const timeoutMs = options.timeoutMs ?? session.config.servers[server]?.timeout ?? TASK_TIMEOUT_MS;
@@ -227,10 +227,10 @@ export function createPorts(
       return { type: "tool", id, tool: found.id, arguments: args, depends_on: [] };
     },
     serverOf: (task) => splitToolId(kindOf(task).tools(task)[0] ?? "").server ?? kindOf(task).describe(task),
-    async askHuman({ why, shown = {} }, { tool = "" }, signal) {
+    async askHuman({ why, shown = {}, isGrantable = false }, { tool = "" }, signal) {
       if (!foldArguments(shown)) return undefined;
       return await questions.putApproval(
-        (ask) => putApproval(session, { tool, arguments: shown, why }, ask, signal),
+        (ask) => putApproval(session, { tool, arguments: shown, why, isGrantable }, ask, signal),
         signal,
       );
     },

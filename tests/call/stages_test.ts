@@ -13,9 +13,9 @@ import { rules } from "../../src/call/stages/rules.ts";
 import { send } from "../../src/call/stages/send.ts";
 import type { Stage } from "../../src/call/stages/stage.ts";
 import type { EndedCall } from "../../src/call/observer.ts";
-import { DEFAULTS } from "../../src/config/schema.ts";
+import { type Config, DEFAULTS } from "../../src/config/schema.ts";
 import { type Call, type CallResult, type Human, nobody } from "../../src/model/call.ts";
-import type { AuditEvent } from "../../src/policy/mod.ts";
+import { type AuditEvent, createProvenance, createRulebook, createRuleHistory } from "../../src/policy/mod.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
 
 const DONE: CallResult = { kind: "result", result: { content: [{ type: "text", text: "done" }] } };
@@ -57,6 +57,24 @@ function makeSession(more: Record<string, unknown> = {}): Session {
   } as unknown as Session;
 }
 
+/** A session that judges by a policy. */
+function judgingSession(policy: Config["policy"]): Session {
+  const ruleHistory = createRuleHistory("/nowhere");
+  const book = createRulebook(policy, {
+    rules: { all: [], windowMs: 0 },
+    history: ruleHistory,
+    counters: ruleHistory.counters,
+    check: () => Promise.reject(new Error("no program")),
+    isGranted: () => false,
+  });
+  return makeSession({
+    config: { servers: {}, policy },
+    rules: book,
+    provenance: createProvenance(() => false, () => ""),
+    shared: { ruleHistory, audit: { append() {} } },
+  });
+}
+
 Deno.test("compose() gives each stage the rest of the list, in order", async () => {
   const order: string[] = [];
   const named = (name: string): Stage => async (call, next) => {
@@ -84,8 +102,13 @@ Deno.test("observe hands on every call that ended, with its id in one spelling, 
 });
 
 Deno.test("rules ends what is denied, notes what has to be approved, and judges addresses of resources in every spelling", async () => {
-  const policy = { ...DEFAULTS.policy, deny: ["bank:close", "files:file:///etc/*"], approve: ["bank:pay"] };
-  const stage = rules(policy);
+  const policy = {
+    ...DEFAULTS.policy,
+    preset: "minimal" as const,
+    deny: ["bank:close", "files:file:///etc/*"],
+    approve: ["bank:pay"],
+  };
+  const stage = rules(judgingSession(policy));
   const close = makeCall({ address: { server: "bank", name: "close" } });
   await assert.rejects(pass(stage, close), denied("TOOL_DENIED"));
   assert.equal((await pass(stage, makeCall())).sent?.asks, 'policy.approve has "bank:pay"');
@@ -105,6 +128,8 @@ Deno.test("approve lets a call go on after a clear yes only", async () => {
         over: new AbortController().signal,
         [Symbol.dispose]() {},
       }),
+    use: () => false,
+    leave: () => Promise.resolve("ap_2"),
   };
   const words: unknown[] = [];
   const audit = { append: ({ word }: AuditEvent) => words.push(word) };
@@ -141,6 +166,7 @@ Deno.test("approve shows all that a request sends which calls no tool", async ()
       shown.push(call.arguments);
       return Promise.reject(new Error("enough"));
     },
+    use: () => false,
   };
   const stage = approve(makeSession({ shared: { approvals } }));
   const params = { ref: { type: "ref/prompt", name: "bad" }, argument: { name: "x", value: "sent" }, _meta: {} };

@@ -35,6 +35,17 @@ function assertFrozen(value: unknown, path = "it"): void {
   for (const [key, item] of Object.entries(value)) assertFrozen(item, `${path}.${key}`);
 }
 
+/** The part of a policy that these tests leave alone. */
+const USUAL_RULES = {
+  preset: "standard",
+  without: [],
+  trusted: [],
+  unattended: "ask",
+  mode: "enforce",
+  rules: [],
+  checks: {},
+};
+
 Deno.test("without any file there are defaults, frozen through and through", async () => {
   await using place = await makePlace("");
   const { config, notes, project } = await loadConfig(place.home, place.project);
@@ -94,6 +105,7 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
     ...pii,
     speculate,
     allow: [],
+    ...USUAL_RULES,
     twins: {},
   });
   assert.equal(config.sandbox.minimum_level, 2);
@@ -120,6 +132,7 @@ Deno.test("a project never loosens them", async () => {
     ...pii,
     speculate,
     allow: [],
+    ...USUAL_RULES,
     twins: {},
   });
   assert.equal(config.sandbox.minimum_level, 3);
@@ -132,7 +145,7 @@ Deno.test("engine and embeddings are refused in a project's file", async () => {
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
-      message: /engine, embeddings, expose, durability, profile, audit and notify belong into the global file/,
+      message: /engine, embeddings, expose, durability, profile, audit, notify and history belong into the global file/,
     });
   }
 });

@@ -37,6 +37,7 @@ const NAMES = [
   "pins",
   "hooks",
   "conditions",
+  "guard",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -115,8 +115,10 @@ Deno.test("what a dialogue cannot name waits for a terminal, and a giant costs n
   await using home = await approvalHome();
   await using client = await connectClient(home, { capabilities: ELICITS });
   const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`a${i}`, i]));
-  const waiting = JSON.parse(textOf(await client.use("odd:send", many)));
-  assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "approval"]);
+  assert.match(
+    textOf(await client.use("odd:send", many)),
+    /more arguments than a dialogue can show[^]*agentcards approve ap_/,
+  );
   assert.equal(client.others.some(({ method }) => method === "elicitation/create"), false, "nobody was asked blindly");
 
   const calling = client.use("odd:send", { text: "\u200b".repeat(2_000_000) });

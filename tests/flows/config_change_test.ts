@@ -2,13 +2,23 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import {
+  type ConfigInYaml,
+  createTestHome,
+  type TestHome,
+  testServer,
+  until,
+  withPreset,
+} from "../fixtures/gateway.ts";
 
 const TAKEN_UP_MS = 2_000;
 
 /** A configuration as it is saved. */
 const save = (home: TestHome, config: unknown) =>
-  Deno.writeTextFile(`${home.dir}/config.yaml`, typeof config === "string" ? config : stringify(config));
+  Deno.writeTextFile(
+    `${home.dir}/config.yaml`,
+    typeof config === "string" ? config : stringify(withPreset(config as ConfigInYaml)),
+  );
 
 const toldOf = (client: RawClient, list: string) =>
   client.others.filter(({ method }) => method === `notifications/${list}/list_changed`).length;

@@ -40,8 +40,8 @@ async function assertHolds(home: TestHome, cwd: string, what: string): Promise<s
     /policy\.deny has/,
     what,
   );
-  const waiting = JSON.parse(textOf(await client.use("kit:append", { file: `${home.dir}/x`, line: "y" })));
-  assert.equal(waiting.pending?.reason, "approval", what);
+  const waiting = textOf(await client.use("kit:append", { file: `${home.dir}/x`, line: "y" }));
+  assert.match(waiting, /needs a human's approval/, what);
   return textOf(await client.call("search_tools", { query: "echo" }));
 }
 

@@ -28,11 +28,12 @@ export async function approvalKey(session: Session, { tool, arguments: given }: 
  * meanwhile, and decide. Undefined: the human gave no answer.
  */
 export async function putApproval(
-  { shared, cwd }: Pick<Session, "shared" | "cwd">,
-  { tool, arguments: given, why }: Asked,
+  session: Session,
+  { tool, arguments: given, why, isGrantable = false }: Asked,
   ask: Ask,
   signal: AbortSignal,
 ): Promise<HumanWord | undefined> {
+  const { shared, cwd } = session;
   const shown = foldArguments(given) ?? { text: `${Object.keys(given).length} arguments`, folded: 1 };
   using waiting = await shared.approvals.open({ tool, arguments: given, why, cwd });
   const whole = shown.folded > 0 ? `\n\`agentcards approve ${waiting.id}\` at a terminal shows it whole.` : "";
@@ -44,7 +45,7 @@ export async function putApproval(
       requestedSchema: {
         type: "object",
         properties: {
-          allow: { type: "boolean", title: "Allow this one call", default: false },
+          allow: isGrantable ? CHOICES : { type: "boolean", title: "Allow this one call", default: false },
           note: { type: "string", title: "Why (optional)", maxLength: LONGEST_NOTE },
         },
         required: ["allow"],
@@ -53,7 +54,37 @@ export async function putApproval(
     approval: { tool, arguments: given, why },
   }, AbortSignal.any([signal, waiting.over]));
   dialogue.catch(() => {});
-  return await Promise.race([waiting.decided, dialogue.then(decisionIn)]);
+  const answer = await Promise.race([waiting.decided, dialogue.then(decisionIn)]);
+  if (answer) unattended.delete(session);
+  else unattended.add(session);
+  if (answer?.scope && isGrantable) await grant(session, tool, answer.scope);
+  return answer;
+}
+
+/** The answers to the question about the first use of a tool. */
+const CHOICES = {
+  type: "string",
+  title: "Allow this call",
+  enum: ["no", "once", "session", "always"],
+  enumNames: ["no", "once", "for this session", "always, as long as the tool stays as it is"],
+  default: "no",
+};
+
+/** Sessions whose client gave up its last dialogue without an answer, as programs without a person do. */
+const unattended = new WeakSet<Session>();
+
+/** True if nobody seems to sit in front of the client. */
+export function isUnattended(session: Session): boolean {
+  return unattended.has(session);
+}
+
+async function grant(session: Session, tool: string, scope: "session" | "always"): Promise<void> {
+  const { server = "", name } = splitToolId(tool);
+  const definition = session.inMemory(server, name)?.hash;
+  if (definition === undefined) return;
+  if (scope === "session") session.grants.allow(tool, definition);
+  else await session.grants.allowAlways(tool, definition);
+  session.shared.audit.append({ kind: "decision", tool, rule: "first use", word: `allowed: ${scope}`, by: "human" });
 }
 
 const LONGEST_NOTE = 2_000;
@@ -61,6 +92,12 @@ const LONGEST_NOTE = 2_000;
 function decisionIn({ action, content }: Record<string, unknown>): HumanWord | undefined {
   if (action === "cancel") return undefined;
   const { allow, note } = isObject(content) ? content : {};
-  const word = action === "accept" && allow === true ? "approve" : "reject";
-  return { word, ...typeof note === "string" && note.trim() !== "" && { note: cut(note.trim(), LONGEST_NOTE) } };
+  const isAllowed = allow === true || allow === "once" || allow === "session" || allow === "always";
+  const word = action === "accept" && isAllowed ? "approve" : "reject";
+  const scope = word === "approve" && (allow === "session" || allow === "always") ? allow : undefined;
+  return {
+    word,
+    ...scope && { scope },
+    ...typeof note === "string" && note.trim() !== "" && { note: cut(note.trim(), LONGEST_NOTE) },
+  };
 }

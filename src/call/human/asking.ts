@@ -130,3 +130,18 @@ export function humanNeeded(id: string, why: string, question?: string): AgentCa
     ...question !== undefined && { data: { question } },
   });
 }
+
+/** The error of a call whose approval stays open: the ways in which the user can allow it. */
+export function approvalNeeded(
+  id: string,
+  { why, problem, approval }: { readonly why: string; readonly problem: string; readonly approval: string },
+): AgentCardsError {
+  const rule = `- { name: allow ${oneLine(id, 60)}, match: "${oneLine(id, 150)}", then: allow }`;
+  return new AgentCardsError("HUMAN_NEEDED", `${id} needs a human's approval (${oneLine(why, 500)}), and ${problem}`, {
+    hint:
+      `It was not called, and nobody rejected it. The user can allow it: \`agentcards approve ${approval}\` within an ` +
+      `hour, then make the same call again; or for good, below policy.rules in config.yaml: ${rule}. ` +
+      "In a workflow (run_workflow) it waits for a human.",
+    data: { approval },
+  });
+}

@@ -1,4 +1,12 @@
-import { calledId, type CallResult, createQuietWork, isFailure, isObject, type Origin } from "../../model/mod.ts";
+import {
+  calledId,
+  type CallResult,
+  createQuietWork,
+  isFailure,
+  isObject,
+  type Origin,
+  OWN_SERVER,
+} from "../../model/mod.ts";
 import { debug, shapeOf } from "../../telemetry/mod.ts";
 import type { EndedCall, Observer } from "../observer.ts";
 import type { Session } from "../session.ts";
@@ -28,6 +36,7 @@ const MOST_WAITING = 500;
 const MOST_CHARACTERS = 8_000_000;
 /** So many are looked at before others have their turn: some 2 ms. */
 const AT_ONCE = 50;
+const OWN = `${OWN_SERVER}:`;
 
 interface Waiting {
   readonly ended: EndedCall;
@@ -50,10 +59,22 @@ export function createObserver(session: Session): Observer {
       const { tool, ms, ok, call } = ended;
       held -= bytes;
       session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes });
+      note(ended);
       debug("call", () => ({ tool, ms, ok, input: shapeOf(call.params) }));
     }
     learning.ended(some.map(({ ended }) => ended));
     if (waiting.length > 0) rest = setTimeout(look, 0);
+  }
+
+  /** Keeps the arguments for the replay of rules. */
+  function note({ call, tool, ok }: EndedCall): void {
+    const { client, folder, run, by } = fileOf(session, call.origin);
+    if (call.method !== "tools/call" || tool.startsWith(OWN)) return;
+    const text = JSON.stringify(session.shared.redactor.clean(call.params.arguments ?? {}));
+    session.shared.argumentHistory.note(
+      { at: Date.now(), tool, effect: call.effect, by, client, folder, run, ok },
+      text,
+    );
   }
 
   return {

@@ -8,6 +8,8 @@ export type AuditKind =
   | "call"
   /** A verdict that is no plain permission, and the word of a human. */
   | "decision"
+  /** What rates and budgets counted for a call; negative where it was not made. */
+  | "counted"
   /** A change of the configuration, a start or an end of the engine. */
   | "config"
   | "engine"

@@ -29,6 +29,8 @@ export const callTool: GatewayTool = {
       return await call(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
     } catch (error) {
       if (!(error instanceof AgentCardsError) || !WAITING.has(error.code)) throw error;
+      // The approval stays open by itself: the same call passes once it was given.
+      if (error.data?.approval !== undefined) throw error;
       return { kind: "result", result: await waitForHuman(session, { tool, given, error }, caller) };
     }
   },

@@ -55,6 +55,7 @@ export const executeCode: GatewayTool = {
     const before = key === undefined ? undefined : session.code.cache.find(key);
     const outcome = before ?? await runCode(await session.code.sandbox(), session, { code, context, deps: {} }, {
       signal: caller.signal,
+      caller,
       call: callsAs(session, caller, onActing, (asked, tool) => meant.set(asked, tool)),
       limits: {
         ...options.timeout_ms !== undefined && { wallMs: options.timeout_ms },

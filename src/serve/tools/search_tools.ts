@@ -4,6 +4,7 @@ import {
   helpFor,
   knownTools,
   listServers,
+  mayBeCalled,
   ownTools,
   parseInput,
   reviewNote,
@@ -22,7 +23,6 @@ import {
   tokens,
   type Tool,
 } from "../../model/mod.ts";
-import { judge } from "../../policy/mod.ts";
 import { missingOf } from "../../vector/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
@@ -121,7 +121,7 @@ async function toolsOf(
   const { tools, notes } = await knownTools(session, server);
   const { allowed = [], withheld = [] } = Object.groupBy(
     tools,
-    ({ id }) => judge(session.config.policy, id).kind === "deny" ? "withheld" : "allowed",
+    (tool) => mayBeCalled(session, tool) ? "allowed" : "withheld",
   );
   const { text, rest } = await inFull(allowed, detail, limit);
   const names = rest.slice(0, SHOWN_REST).map(({ name }) => name).join(", ");

@@ -1,5 +1,5 @@
-import type { AllowList, Config } from "../config/mod.ts";
-import { matchesPattern, splitToolId, WORKFLOW_SERVER } from "../model/mod.ts";
+import type { AllowList, Config } from "../../config/mod.ts";
+import { matchesPattern, splitToolId, WORKFLOW_SERVER } from "../../model/mod.ts";
 
 /** The verdict of the configuration on a tool. */
 export type Verdict =
@@ -63,6 +63,13 @@ export function isListed(
   );
 }
 
+/** True if a list of `policy.allow` names a tool: the preset does not ask about it. */
+export function isAllowedByName({ allow }: Pick<Rules, "allow">, toolId: string): boolean {
+  return allow?.some((list) =>
+    !list.isProject && list.allow.some((pattern) => matchesPattern(plain(pattern), toolId))
+  ) ?? false;
+}
+
 /** The strictest of several verdicts. */
 export function strictest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.find(({ kind }) => kind === "deny") ?? verdicts.find(({ kind }) => kind === "approve") ?? ALLOW;
@@ -81,7 +88,7 @@ function namesServer(pattern: string, server: string): boolean {
 }
 
 /** A tool under the names of all entries that start its program. */
-function idsOf(toolId: string, twins: Rules["twins"]): string[] {
+export function idsOf(toolId: string, twins: Rules["twins"]): string[] {
   const colon = toolId.indexOf(":");
   const server = toolId.slice(0, colon);
   const others = twins && Object.hasOwn(twins, server) ? twins[server]! : [];

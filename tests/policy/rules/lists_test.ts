@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { judge } from "../../src/policy/rules.ts";
+import { judge } from "../../../src/policy/rules/lists.ts";
 
 const POLICY = { deny: ["*:delete_*", "shell:*"], approve: ["slack:post_message", "*:delete_draft", "git*:*"] };
 
