@@ -25,6 +25,9 @@
  * });
  * ```
  *
+ * In Node the installed package is imported by the same name. The gateway then runs in a Deno of its own, so `stats()`
+ * gives a promise there, and values pass as JSON. All else is the same: guardrails are functions of the program.
+ *
  * @module
  */
 

@@ -10,7 +10,15 @@ export interface Assembled {
 }
 
 /** Files of a checkout that go along as they are. */
-const AS_THEY_ARE = ["bin/agentcards.cjs", "LICENSE", "README.md", "CHANGELOG.md", "workflow.schema.json"];
+const AS_THEY_ARE = [
+  "bin/agentcards.cjs",
+  "bin/program.cjs",
+  "bin/library.mjs",
+  "LICENSE",
+  "README.md",
+  "CHANGELOG.md",
+  "workflow.schema.json",
+];
 
 /** Makes the program of a checkout for a platform; the folder must not exist. */
 export async function assemble(checkout: string, target: string, platform: Platform): Promise<Assembled> {

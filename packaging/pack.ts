@@ -82,17 +82,35 @@ async function rename(folder: string, { name }: Platform): Promise<void> {
   await Deno.writeTextFile(path, `${JSON.stringify({ ...facts, name: `agentcards-${name}` }, null, 2)}\n`);
 }
 
+const LAUNCHER = [
+  "bin/agentcards.cjs",
+  "bin/program.cjs",
+  "bin/library.mjs",
+  "LICENSE",
+  "README.md",
+  "CHANGELOG.md",
+  "workflow.schema.json",
+];
+
 /** The package `agentcards` of the registry: npm installs the one of its platforms that fits. */
 async function packLauncher(platforms: readonly Platform[], out: string): Promise<void> {
   const work = await Deno.makeTempDir({ prefix: "agentcards-pack-" });
   try {
     const folder = join(work, "package");
     await Deno.mkdir(join(folder, "bin"), { recursive: true });
-    for (const path of ["bin/agentcards.cjs", "LICENSE", "README.md", "CHANGELOG.md"]) {
+    for (const path of LAUNCHER) {
       await Deno.copyFile(join(CHECKOUT, path), join(folder, path));
     }
     await Deno.chmod(join(folder, "bin/agentcards.cjs"), 0o755);
-    const { private: _, exports: __, ...facts } = JSON.parse(await Deno.readTextFile(join(CHECKOUT, "package.json")));
+    const { private: _, ...whole } = JSON.parse(await Deno.readTextFile(join(CHECKOUT, "package.json")));
+    const facts = {
+      ...whole,
+      exports: {
+        ".": "./bin/library.mjs",
+        "./workflow.schema.json": "./workflow.schema.json",
+        "./package.json": "./package.json",
+      },
+    };
     const fields = platforms.map(platformFields);
     const manifest = {
       ...facts,

@@ -4,7 +4,7 @@ import { ROOT } from "./fixtures/gateway.ts";
 const HEAD = `# The library
 
 Made by \`deno task api\` from the comments of \`mod.ts\`; \`tests/api_doc_test.ts\` keeps it true, and \`tests/mod_test.ts\`
-runs what it shows.
+(Deno) and \`tests/library_test.ts\` (Node) run what it shows.
 
 \`\`\`text
 `;

@@ -304,6 +304,19 @@ Deno.test("a package: install, init, use, update, downgrade, uninstall", async (
       assert.match(await must(place, [agentcards, "--help"]), /Usage: agentcards/);
       assert.equal((await run(place, [agentcards, "nonsense"])).code, 2);
     });
+    await test.step("a program in Node imports it", async () => {
+      const home = join(place.base, "library");
+      const servers = { one: { command: "node", args: [join(place.base, "server.mjs")] } };
+      await Deno.mkdir(home);
+      await Deno.writeTextFile(join(home, "config.yaml"), JSON.stringify({ servers }));
+      const program = `import { openGateway } from "agentcards";
+        const gateway = await openGateway({ home: ${JSON.stringify(home)} });
+        console.log((await gateway.call("one:say_again", { text: "from Node" })).content[0].text);
+        await gateway.close();`;
+      await Deno.writeTextFile(join(prefix, "lib/use.mjs"), program);
+      assert.match(await must(place, ["node", join(prefix, "lib/use.mjs")]), /from Node/);
+      await Deno.remove(join(prefix, "lib/use.mjs"));
+    });
     await test.step("init moves the servers of eight clients", () => initialise(place, agentcards));
     await test.step("the entry starts without the launcher, and everything works", async () => {
       open.window = await openWindow(place);

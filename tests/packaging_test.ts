@@ -34,7 +34,7 @@ Deno.test("the command for Windows spells percent signs", () => {
 
 Deno.test("all ways to start the program give Deno the same flags", async () => {
   const flags = ownProgram().slice(1, -2);
-  const launcher = await read("bin/agentcards.cjs");
+  const launcher = await read("bin/program.cjs");
   assert.deepEqual([...launcher.matchAll(/^ {4}"(run|--[a-z-]+)",$/gm)].map(([, word]) => word), flags);
   const files = filesIn("/x");
   for (const text of [shellCommand(files), windowsCommand(files)]) {

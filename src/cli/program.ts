@@ -342,6 +342,12 @@ function addEngine(program: Command, { terminal, done }: Surroundings): void {
       done(await restartEngine(terminal));
     });
 
+  program.command("library", { hidden: true })
+    .action(async () => {
+      const { serveLibrary } = await load<typeof import("./library.ts")>("./library.ts");
+      done(await serveLibrary());
+    });
+
   engine.command("pack", { hidden: true }).argument("<copy>").argument("<file>")
     .action(async (copy, file) => {
       const { pack } = await load<typeof import("./backup.ts")>("./backup.ts");
