@@ -80,6 +80,7 @@ export function createTriggers({ database, clock = CLOCK, ...options }: Triggers
   const carrier = createCarrier(options);
   let service: TriggerService | undefined;
   let beginning: Promise<void> | undefined;
+  let first: Promise<void> | undefined;
   let isClosed = false;
 
   async function start(): Promise<void> {
@@ -198,6 +199,8 @@ export function createTriggers({ database, clock = CLOCK, ...options }: Triggers
       await carrier.attempt({ path, name: found.name, folder, hash, key, after: [], input }, onEnd);
     },
     async onHook(event) {
+      // An event may come before the first look at what is on; later there is nothing to wait for.
+      await (first ??= begin());
       await service?.onHook(event);
     },
     close() {
