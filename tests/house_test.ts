@@ -9,7 +9,7 @@ const LAYERS = [
   ["platform"],
   ["config", "telemetry"],
   ["db"],
-  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify"],
+  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify", "stats"],
   ["call"],
   ["code", "suggest"],
   ["workflow"],

@@ -2,6 +2,7 @@ import type { Database } from "../db/mod.ts";
 import { createPruner, HOUR_MS, isNoDatabase, KEPT } from "../db/start.ts";
 import { createQuietWork, messageOf } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import type { Metrics } from "../stats/mod.ts";
 import { createCallStore } from "./stores/call_store.ts";
 import type { CallRecord } from "./observer.ts";
 
@@ -25,7 +26,7 @@ const NEWEST = 20_000;
 
 export function createCallLog(
   db: Database,
-  { mostKept = KEPT.calls.rows }: { mostKept?: number } = {},
+  { mostKept = KEPT.calls.rows, metrics }: { mostKept?: number; metrics?: Pick<Metrics, "add"> } = {},
 ): CallLog {
   const store = createCallStore(db);
   const pruner = createPruner({
@@ -48,6 +49,7 @@ export function createCallLog(
     waiting = [];
     try {
       await store.add(batch);
+      await metrics?.add(batch);
       await pruner.written(batch.length);
     } catch (error) {
       // `status` tells about a database that cannot be used.

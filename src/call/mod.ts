@@ -11,7 +11,7 @@ export {
   valueOf,
 } from "./answer.ts";
 export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
-export { createCallLog } from "./call_log.ts";
+export { type CallLog, createCallLog } from "./call_log.ts";
 export { createArgumentHistory, type RecordedCall } from "./stores/argument_history.ts";
 export { createCallStore } from "./stores/call_store.ts";
 export { callTool, MEANT, toolCall } from "./call_tool.ts";

@@ -13,6 +13,10 @@ export interface CallRecord {
   readonly folder: string;
   readonly run: string | null;
   readonly task: string | null;
+  /** Characters of its arguments. */
+  readonly bytes_in?: number;
+  /** Characters of its result that went into no context of an agent. */
+  readonly kept?: number;
 }
 
 /** A call that has ended. */

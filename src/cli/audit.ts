@@ -124,7 +124,7 @@ export async function exportAudit({ format, since }: ExportCommand, terminal: Te
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A time in the past, as a duration or a date. */
-function timeOf(text: string): number {
+export function timeOf(text: string): number {
   const [, count, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const time = count === undefined ? Date.parse(text) : Date.now() - Number(count) * UNITS[unit!]!;
   if (Number.isFinite(time)) return time;

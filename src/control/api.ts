@@ -17,6 +17,7 @@ import type {
   RunPage,
   RunProgress,
   SavedReport,
+  StatsReport,
   TaskDetails,
   WatchProgress,
 } from "./reports.ts";
@@ -73,6 +74,8 @@ export const PARAMS = {
   }),
   search: z.strictObject({ query: text, limit: z.number().int().min(1).optional(), server: optional }),
   signed_in: z.strictObject({ server: text }),
+  /** The figures of calls since a time, of the last day unless told. */
+  stats: z.strictObject({ tool: optional, since: z.number().optional(), overlaps: z.boolean().optional() }),
   status: NONE,
   stop: NONE,
   tools: z.strictObject({ server: optional }),
@@ -154,6 +157,7 @@ interface Results {
   search: Found;
   /** The number of tools of the server, and the runs that go on. */
   signed_in: { readonly tools: number; readonly runs: readonly string[] };
+  stats: StatsReport;
   status: EngineReport;
   stop: { readonly pid: number };
   tools: { readonly tools: readonly JudgedTool[]; readonly notes: readonly string[] };

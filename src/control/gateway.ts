@@ -4,6 +4,7 @@ import type { Home } from "../config/mod.ts";
 import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
 import type { Audit, Pins } from "../policy/mod.ts";
+import type { Metrics } from "../stats/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
@@ -22,6 +23,8 @@ export interface Gateway extends AsyncDisposable {
   readonly code: CodeRoom;
   readonly learning: Learning;
   readonly suggestions: Suggestions;
+  /** The figures of calls. */
+  readonly stats: Pick<Metrics, "usage" | "trends">;
   readonly saved: SavedWorkflows;
   readonly triggers: Triggers;
   readonly audit: Audit;

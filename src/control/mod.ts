@@ -20,6 +20,7 @@ export type {
   SavedReport,
   SearchReport,
   ServerReport,
+  StatsReport,
   TaskDetails,
   WatchProgress,
 } from "./reports.ts";

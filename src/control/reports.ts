@@ -6,6 +6,7 @@ import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
 import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
 import type { FieldDiff, ServerReview, WithheldEntry } from "../policy/mod.ts";
+import type { ContextBudget, Trend, UsageReport } from "../stats/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import type { RunReport, RunStats, TaskReport } from "../workflow/mod.ts";
 
@@ -243,6 +244,23 @@ export interface NowReport {
     readonly error: string | null;
   }[];
   readonly folder: string | null;
+}
+
+/** The figures of calls, with what stands out in them. */
+export interface StatsReport extends UsageReport {
+  /** Tools that are not as they used to be. */
+  readonly trends: readonly Trend[];
+  /** Tools of different servers that do the same and are both used; absent unless asked for. */
+  readonly overlaps?: readonly Overlap[];
+  /** Null where no tools are known. */
+  readonly context: ContextBudget | null;
+}
+
+/** Two tools that do the same. */
+export interface Overlap {
+  readonly tools: readonly [string, string];
+  readonly calls: readonly [number, number];
+  readonly advice: string;
 }
 
 /** The learned graph as a page draws it. */

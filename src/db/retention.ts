@@ -5,6 +5,8 @@
 export const KEPT = {
   /** Some 10 MB. */
   calls: { days: 90, rows: 100_000 },
+  /** Figures by hour for so many days, then by day. */
+  metrics: { hourDays: 14, days: 400 },
   /** Rows of each scope. */
   habits: { days: 180, rows: 50_000 },
   dependencies: { days: 180 },

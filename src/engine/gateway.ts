@@ -1,4 +1,5 @@
 import {
+  type CallLog,
   createArgumentHistory,
   createCallLog,
   createCatalogueStore,
@@ -22,6 +23,7 @@ import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openP
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
+import { createMetrics } from "../stats/mod.ts";
 import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
 import {
@@ -75,7 +77,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let vault: PiiVault | undefined;
   const results = resultsOf(home, { db, settings });
   const large = createLargeFrames(results, redactor);
-  const calls = createCallLog(db);
+  const { calls, stats } = recordOf(db);
   const audit = auditOf(home, settings.audit);
   const notices = createNotices(home);
   const pins = openPins({ path: home.pins, audit, onQuarantine: notices.quarantined });
@@ -152,6 +154,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     code,
     learning,
     suggestions,
+    stats,
     saved,
     triggers,
     audit,
@@ -220,6 +223,14 @@ function memoryOf({ history, audit, grants }: Home, { historyDays }: Pick<Engine
     ruleHistory: createRuleHistory(audit),
     grants: lazyGrants(grants),
   };
+}
+
+/** The rows of calls with their figures, those that are still to be filed included. */
+function recordOf(db: Database): Pick<Gateway, "stats"> & { readonly calls: CallLog } {
+  const metrics = createMetrics(db);
+  const calls = createCallLog(db, { metrics });
+  const usage: Gateway["stats"]["usage"] = async (query) => (await calls.flush(), await metrics.usage(query));
+  return { calls, stats: { usage, trends: metrics.trends } };
 }
 
 function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {

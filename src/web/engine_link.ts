@@ -19,6 +19,7 @@ const READING: ReadonlySet<string> = new Set<MethodName>([
   "run_task",
   "runs",
   "search",
+  "stats",
   "status",
   "tools",
   "workflow_check",

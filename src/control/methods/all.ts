@@ -8,6 +8,7 @@ import { approvals, decide, decideCall, observe, run, runShow } from "./runs.ts"
 import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
+import { stats } from "./stats.ts";
 import { status } from "./status.ts";
 import { call, search, tools } from "./tools.ts";
 import { triggerOff, triggerOn, triggers, triggerShow, triggerTry } from "./triggers.ts";
@@ -40,6 +41,7 @@ export const METHODS: Methods = {
   runs,
   search,
   signed_in: signedIn,
+  stats,
   status,
   stop,
   tools,

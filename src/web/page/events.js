@@ -30,6 +30,11 @@ export function listen(listener) {
   return () => listeners.delete(listener);
 }
 
+/** True for an event that lists of runs show: a run began, rests, goes on or ended. The first row itself is not told. */
+export function changesList(event) {
+  return event !== undefined && (event.seq <= 2 || ["finished", "paused", "resumed"].includes(event.kind));
+}
+
 /** Says which events of a run this page has; `last()` is the number of its newest row. */
 export function follow(run, last) {
   cursors.set(run, last);

@@ -120,27 +120,31 @@ export function Graph({ tasks, path, onChoose, chosen }) {
             const note = task.status === "success" || task.status === "error"
               ? duration(task.ms)
               : task.status.replaceAll("_", " ");
+            const tries = task.attempt > 1 ? ` ×${task.attempt}` : "";
+            const shown = [fit(plain(task.id, 80), 22), fit(plain(task.what, 80), 17), `${fit(note, 11)}${tries}`];
             return html`
               <g key=${task.id} data-task=${task.id} class=${`node ${toneOf(task.status)} ${task.status} ${
                 path.has(task.id) ? "critical" : ""
               } ${chosen === task.id ? "chosen" : ""}`} transform=${`translate(${x},${y})`}
-                tabindex="0" role="button" aria-label=${`${plain(task.id, 80)}, ${plain(task.what, 80)}, ${note}${
-                  task.attempt > 1 ? `, try ${task.attempt}` : ""
-                }${path.has(task.id) ? ", on the critical path" : ""}`}
+                tabindex="0" role="button" aria-label=${nameOf(task, shown, path)}
                 onClick=${() => onChoose(task.id)} onKeyDown=${(event) => move(event, task)}>
                 <rect width=${WIDTH} height=${HEIGHT} rx="7" />
                 <rect class="mark" width="4" height=${HEIGHT - 14} x="6" y="7" rx="2" />
-                <text x="17" y="19">${fit(plain(task.id, 80), 22)}</text>
-                <text class="dim" x="17" y="36">${fit(plain(task.what, 80), 17)}</text>
-                <text class="dim" x=${WIDTH - 8} y="36" text-anchor="end">${fit(note, 11)}${task.attempt > 1
-                  ? ` ×${task.attempt}`
-                  : ""}</text>
+                <text x="17" y="19">${shown[0]}</text>${" "}
+                <text class="dim" x="17" y="36">${shown[1]}</text>${" "}
+                <text class="dim" x=${WIDTH - 8} y="36" text-anchor="end">${shown[2]}</text>
               </g>
             `;
           })}
         </svg>
     </div>
   `;
+}
+
+/** The accessible name of a task: the words that are seen, then those that were too long to be seen. */
+function nameOf({ id, what }, shown, path) {
+  const whole = [plain(id, 80), plain(what, 80)].filter((text, i) => text !== shown[i]);
+  return [shown.join(" "), ...whole, ...(path.has(id) ? ["on the critical path"] : [])].join(", ");
 }
 
 function fit(text, most) {

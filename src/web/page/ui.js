@@ -200,6 +200,7 @@ export function Windowed({ items, rowHeight, height, row, label, head, onEnd }) 
   }
     <div class="window" ref=${box} onScroll=${onScroll} tabindex="0" role="rowgroup" aria-label=${label} style=${{
     height: `${size}px`,
+    "--row": `${rowHeight}px`,
   }}>
       <div role="presentation" style=${{ height: `${first * rowHeight}px` }}></div>
       ${items.slice(first, last).map((item, i) => row(item, first + i))}

@@ -1,5 +1,5 @@
 import { ask } from "../api.js";
-import { listen } from "../events.js";
+import { changesList, listen } from "../events.js";
 import { titleOf } from "../titles.js";
 import {
   Ago,
@@ -31,7 +31,7 @@ export default function Now() {
     let timer;
     const soon = () => timer ??= setTimeout(() => (timer = undefined, reload()), 150);
     const stop = listen(({ event, restarted }) => {
-      if (restarted || event?.kind === "planned" || event?.kind === "finished" || event?.kind === "paused") soon();
+      if (restarted || changesList(event)) soon();
     });
     return () => (clearTimeout(timer), stop());
   }, []);

@@ -1,5 +1,5 @@
 import { ask } from "../api.js";
-import { listen } from "../events.js";
+import { changesList, listen } from "../events.js";
 import {
   Ago,
   count,
@@ -74,7 +74,7 @@ function List() {
   useEffect(() => {
     let timer;
     const stop = listen(({ event, restarted }) => {
-      if (!restarted && !["planned", "finished", "paused", "resumed"].includes(event?.kind)) return;
+      if (!restarted && !changesList(event)) return;
       timer ??= setTimeout(() => (timer = undefined, load(false)), 300);
     });
     return () => (clearTimeout(timer), stop());

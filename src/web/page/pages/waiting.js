@@ -1,6 +1,7 @@
 import { ask } from "../api.js";
 import { listen } from "../events.js";
 import { Pending } from "../pending.js";
+import { Review } from "../review.js";
 import { CallToDecide } from "../questions.js";
 import { titleOf } from "../titles.js";
 import { Ago, Empty, html, plain, Problem, to, useEffect, useEvery, useLoad, useState } from "../ui.js";
@@ -8,13 +9,17 @@ import { Ago, Empty, html, plain, Problem, to, useEffect, useEvery, useLoad, use
 /** Everything that only a person can decide. */
 export default function Waiting() {
   const { data, error, reload } = useLoad(async (signal) => {
-    const [calls, runs] = await Promise.all([
+    const [calls, runs, review] = await Promise.all([
       ask("approvals", {}, signal),
       ask("runs", { status: ["running", "paused"], limit: 200 }, signal),
+      ask("review", {}, signal),
     ]);
     return {
       calls: calls.filter(({ task }) => task === undefined),
       runs: runs.filter(({ status }) => status === "paused"),
+      // What is merely new and in use hurries nobody.
+      reviews: review.servers.map((one) => ({ ...one, items: one.items.filter(({ state }) => state !== "new") }))
+        .map((one, i) => one.items.length > 0 ? { ...one, items: review.servers[i].items } : undefined).filter(Boolean),
     };
   });
   useEvery(5_000, reload);
@@ -26,7 +31,7 @@ export default function Waiting() {
     });
     return () => (clearTimeout(timer), stop());
   }, []);
-  const { calls = [], runs = [] } = data ?? {};
+  const { calls = [], runs = [], reviews = [] } = data ?? {};
   // What a person must decide stands before what goes on by itself.
   const order = ["approval", "question", "in_doubt", "sign_in"];
   const rank = ({ pending }) => (order.indexOf(pending?.reason) + order.length + 1) % (order.length + 1);
@@ -34,12 +39,17 @@ export default function Waiting() {
   return html`<h1>Waiting for you</h1>
     <${Problem} error=${error} onRetry=${reload} />
     ${
-    data && calls.length + runs.length === 0 && html`
+    data && calls.length + runs.length + reviews.length === 0 && html`
       <${Empty}
         title="Nothing waits for you">Calls that a rule wants you to allow, questions of servers, calls in doubt and paused runs appear here at once.<//>
     `
   }
     <ul class="cards wide">
+      ${
+    reviews.map((review) =>
+      html`<${Review} key=${`${review.server} ${review.folder}`} review=${review} onDone=${reload} />`
+    )
+  }
       ${calls.map((call) => html`<${OpenCall} key=${call.id} call=${call} onDone=${reload} />`)}
       ${
     sorted.map((run) =>
