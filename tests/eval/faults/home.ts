@@ -99,6 +99,8 @@ export async function makeHome(home: FaultHome, servers: Record<string, unknown>
       ...servers,
     },
     limits: { runs: 100_000, concurrency: 1_000, server_concurrency: 1_000 },
+    // The trials are not about the questions of presets, and their clients cannot be asked.
+    policy: { preset: "minimal" },
   };
   await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify(config), { mode: 0o600 });
   await Deno.symlink(await sharedModels(), `${home.dir}/models`);
