@@ -43,13 +43,13 @@ export function shownJson(answer: Record<string, unknown>, json: string = JSON.s
   return JSON.stringify(noted);
 }
 
-/** What was cut out of an answer and must be stored under its handle. */
+/** The part that was cut out of an answer and must be stored under its handle. */
 export interface Shaped {
   readonly result: ToolResult;
   readonly stored?: Stored;
 }
 
-/** What is put aside, as JSON, and where in it the value of the result is. */
+/** The part that is put aside, as JSON, and the place of the result's value in it. */
 export interface Stored {
   readonly json: string;
   readonly steps: readonly string[];
@@ -118,7 +118,7 @@ export function howToRead(handle: string, path?: string): string {
   return `call_tool agentcards:read_result ${given} ("path" leads to a part, "offset" and "limit" read a list or a text)`;
 }
 
-/** What is taken out: the value, and a long text beside structured content where it says something else. */
+/** The parts that are taken out: the value, and a long text beside structured content where it says something else. */
 function everything(result: ToolResult): unknown {
   const { structuredContent, ...rest } = result;
   const value = valueOf(rest);
@@ -128,7 +128,7 @@ function everything(result: ToolResult): unknown {
     : { structuredContent, text: value };
 }
 
-/** Whether an agent can take an answer as it is. */
+/** True if an agent can take an answer as it is. */
 export function isReadable(result: ToolResult, answerTokens: number): boolean {
   return textSize(result) <= answerTokens * CHARACTERS_PER_TOKEN;
 }
@@ -146,7 +146,7 @@ function isText(block: unknown): block is { type: "text"; text: string } {
   return isObject(block) && block.type === "text" && typeof block.text === "string";
 }
 
-/** What a result says: its structured content, else its text as JSON where it is JSON, several texts as an array. */
+/** The value of a result: its structured content, else its text as JSON where it is JSON, several texts as an array. */
 export function valueOf(result: ToolResult): unknown {
   if (result.structuredContent !== undefined) return result.structuredContent;
   const content = Array.isArray(result.content) ? result.content : [];
@@ -154,7 +154,7 @@ export function valueOf(result: ToolResult): unknown {
   return values.length === 1 ? values[0] : values;
 }
 
-/** What a result holds besides that: content that is no text, and meta data that is not about the connection. */
+/** The parts of a result beside its value: content that is no text, and meta data that is not about the connection. */
 export function besideValue({ content, _meta }: ToolResult): Beside | undefined {
   const blocks = (Array.isArray(content) ? content : []).filter((block) => isObject(block) && !isText(block)) as Json[];
   const meta = Object.entries(isObject(_meta) ? _meta : {}).filter(([key]) =>

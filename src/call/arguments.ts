@@ -3,7 +3,7 @@ import { type CheckedTool, loadSchemaCheck, type SchemaCheck } from "./schema/ch
 import { createSchemaWorker } from "./schema/worker_port.ts";
 import { valueWeight, weightOf } from "./schema/weight.ts";
 
-/** What is wrong with the arguments for a tool by its own schema; nothing where the schema itself is beyond us. */
+/** The problems of arguments by their tool's own schema; none where the schema cannot be checked. */
 export type ArgumentCheck = (tool: CheckedTool, args: JsonObject) => Promise<string[]>;
 
 /** A schema of so many parts is compiled within some 3 ms, one of a hundred times as many takes seconds. */

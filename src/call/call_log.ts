@@ -9,7 +9,7 @@ import type { CallRecord } from "./observer.ts";
 /** Files calls in the database, a batch at a time, off everyone's way. */
 export interface CallLog {
   record(call: CallRecord): void;
-  /** Whether a tool is known to have been called with success before. */
+  /** True if a tool is known to have been called with success before. */
   wasUsed(tool: string): boolean;
   /** True if a call ended a moment ago: work that nobody waits for is better done later. */
   isBusy(): boolean;

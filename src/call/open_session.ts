@@ -277,7 +277,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return [...ofFile, ...ofServers, ...ofProxies];
   }
 
-  /** What would start each server now; one that cannot be started is its definition and the reason. */
+  /** The program or address of each server, with its variables; for a server that cannot be started its definition. */
   function definitions(): Map<string, string> {
     const enabled = settings ? Object.values(session.config.servers).filter(({ disabled }) => !disabled) : [];
     return new Map(enabled.map((entry) => {
@@ -369,6 +369,6 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
 const piiOf = ({ loaded: { config: { policy } } }: Settings) =>
   canonicalJson([policy.pii, policy.pii_patterns, policy.pii_allow]);
 
-/** What is learned is kept apart by these. */
+/** The settings by which lessons are kept apart. */
 const scopeOf = ({ loaded: { project, config } }: Settings) =>
   canonicalJson([project?.trusted ? project.path : "", config.policy.pii]);

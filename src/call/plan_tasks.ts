@@ -158,7 +158,7 @@ const REFERENCE = /\$(?:OUTPUT|RESULT|INPUT)[[.]/;
 /** All checks of one request together take no longer; what is left is for the servers to say. */
 const CHECKS_MS = 5_000;
 
-/** What is wrong with the arguments of tasks by the schemas of their tools, by the ids of the tasks. */
+/** The problems of arguments by the schemas of their tools, by the ids of the tasks. */
 async function wrongArguments(tasks: readonly unknown[], book: ToolBook): Promise<ReadonlyMap<string, string[]>> {
   const wrong = new Map<string, string[]>();
   const check = await argumentCheck();

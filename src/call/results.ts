@@ -10,7 +10,7 @@ import { createResultTable, type ResultRow } from "./stores/result_store.ts";
 /** Large answers, each in a file of its own, for a while and within a quota. */
 export interface ResultStore {
   readonly directory: string;
-  /** Whether a stored value survives a power cut. */
+  /** True if a stored value survives a power cut. */
   readonly isSynced: boolean;
   /** Puts a value aside; what belongs to a run stays as long as the run is not over, and for its age where it failed. */
   write(stored: { handle: string; tool: string; json: string; run?: string }): Promise<void>;

@@ -23,17 +23,17 @@ export interface SearchOptions {
 
 export interface Found {
   readonly tools: readonly Hit[];
-  /** When none fits well: what came nearest, the best first. */
+  /** The nearest tools where none fits well, the best first. */
   readonly weak: readonly Hit[];
   /** True if it is likely that no tool serves the request. */
   readonly isUnlikely: boolean;
   /** Tools of other servers with the same name that are not among them, by the id of the tool that is. */
   readonly also?: ReadonlyMap<string, readonly string[]>;
-  /** What the asker should know besides: servers that could not be read, tools that policy withholds. */
+  /** Notes for the agent: servers that could not be read, tools that policy withholds. */
   readonly notes: readonly string[];
 }
 
-/** How long a search waits for servers that nobody has read yet. */
+/** The time that a search waits for servers whose lists were not read yet. */
 const FIRST_READ_MS = 5_000;
 const FAILED_LATELY_MS = 5 * 60_000;
 
@@ -231,7 +231,7 @@ export interface KnownCatalogues {
   readonly notes: string[];
 }
 
-/** What the session's servers offer, in the order of the configuration. */
+/** The catalogues of the session's servers, in the order of the configuration. */
 export async function knownCatalogues(session: Session, only?: string): Promise<KnownCatalogues> {
   await session.shared.pins.ready();
   if (only !== undefined) requireServer(session.config, only);

@@ -7,7 +7,7 @@ export interface SecretName {
   readonly places: readonly string[];
 }
 
-/** What `status` tells of the secrets. */
+/** The part of `status` about secrets. */
 export interface SecretsReport {
   /** Secrets that are taken out of everything that is shown or stored. */
   readonly names: readonly SecretName[];

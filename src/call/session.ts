@@ -27,7 +27,7 @@ import type { ResultStore } from "./results.ts";
 export interface ClientSide {
   /** The name that the client gives itself, once it has said so. */
   readonly name?: string | undefined;
-  /** What it can answer, once it has said so. */
+  /** The questions that the client can answer, once it has said so. */
   readonly capabilities?: Capabilities | undefined;
   /** The level from which on it wants to hear log messages of servers, once it has said so. */
   readonly logLevel?: string | undefined;
@@ -37,7 +37,7 @@ export interface ClientSide {
   tell(server: string, event: ServerEvent): void;
 }
 
-/** What all sessions of an engine have in common. */
+/** The parts that all sessions of an engine share. */
 export interface Shared {
   readonly home: Home;
   readonly catalogues: CatalogueStore;
@@ -52,7 +52,7 @@ export interface Shared {
   reaper(): Reaper;
   /** Servers configured `shared: true`, by what they really start; they outlive the session that started them. */
   readonly sharedServers: Map<string, SharedServer>;
-  /** How a session keeps personal data from its agent, where its policy says so. */
+  /** Hides personal data from the agent of a session; absent where its policy does not say so. */
   privacy(policy: Config["policy"]): Privacy | undefined;
   /** Calls that a human is asked about just now. */
   readonly approvals: OpenApprovals;
@@ -73,7 +73,7 @@ export interface Shared {
   grants(): Promise<Grants>;
   /** Files a call that has ended. */
   record(call: CallRecord): void;
-  /** Whether a tool is known to have been called with success before. */
+  /** True if a tool is known to have been called with success before. */
   wasUsed(tool: string): boolean;
   /** Begins to learn from a session. */
   watch(session: Session): Learner;
@@ -94,11 +94,11 @@ export interface Privacy {
   hide<T>(value: T, server: string, known?: ReadonlyMap<string, string>): T;
   /** The same for what may be long: that is searched in a Worker. */
   hideLong<T>(value: T, server: string, known?: ReadonlyMap<string, string>): Promise<T>;
-  /** What a server may have back; `onRestored` is told what it gets. */
+  /** Puts the values back that a server may have; `onRestored` is told each. */
   restore<T>(args: T, server: string, onRestored?: (value: string, token: string) => void): Promise<T>;
   /** An error whose words an agent may read. */
   error(error: unknown, server: string): unknown;
-  /** What somebody else needs to hide a server's values the same way, and where the hidden values go, as JSON texts. */
+  /** The key and patterns for hiding a server's values elsewhere in the same way, and the receiver of what was hidden. */
   elsewhere(server: string): HowToHide;
   keep(server: string, hidden: readonly string[]): void;
 }
@@ -124,7 +124,7 @@ export interface Session extends AsyncDisposable {
   readonly cwd: string;
   /** The name of the client's connection, which outlives an engine. */
   readonly connection: string | undefined;
-  /** Who sees its servers. */
+  /** The client or the person who sees its servers. */
   readonly viewer: Viewer;
   /** Functions of the program around the gateway that judge each call. */
   readonly guardrails: readonly Guardrail[];
@@ -139,7 +139,7 @@ export interface Session extends AsyncDisposable {
   readonly grants: SessionGrants;
   /** The secrets of its configuration and of `secrets.env`. */
   readonly secrets: readonly Secret[];
-  /** How long a server may take to start where its definition does not say; a first `npx` has to download. */
+  /** The time that a server may take to start where its definition does not say; a first `npx` has to download. */
   startTimeoutMs: number;
   /** Set by whoever speaks to a client; servers are started with what it can answer. */
   client: ClientSide;
@@ -163,20 +163,20 @@ export interface Session extends AsyncDisposable {
   readonly observer: Observer;
   /** The effect of a tool; tools that are not known act. */
   effectOf(address: Address): Effect;
-  /** What a server offers as far as it is known, without starting it. */
+  /** The known catalogue of a server, without starting it. */
   known(name: string): Promise<Catalogue | undefined>;
   /** True while a server waits for the user to sign in. */
   needsSignIn(name: string): boolean;
-  /** What keeps a server from being started at all: a variable that is not set. */
+  /** The reason why a server cannot be started at all: a variable that is not set. */
   unstartable(name: string): string | undefined;
   /** The same, and a program, script or folder that is missing, by a look at the disk. */
   problemOf(name: string): Promise<string | undefined>;
   /** The folder that a server's program is started in, where it can be started. */
   startFolder(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];
-  /** Why the configuration as it is on the disk cannot be used. The last good one holds; without one nothing works. */
+  /** The reason why the configuration on the disk cannot be used. The last good one holds; without one nothing works. */
   readonly problem: AgentCardsError | undefined;
-  /** Whether there is a configuration that holds. */
+  /** True if there is a configuration that holds. */
   readonly isUsable: boolean;
   /** Has the next call start a server anew. Gives the process that runs until then, in a list of at most one. */
   renew(server: string): readonly Server[];
@@ -190,7 +190,7 @@ export interface SessionContext {
   /** Asks the client for variables that the configuration names; absent where `env` is the whole environment. */
   readonly variables?: ((names: readonly string[]) => Promise<Readonly<Record<string, string>>>) | undefined;
   readonly connection?: string | undefined;
-  /** Who sees the session's servers; a client without a name unless told. */
+  /** The client or the person who sees the session's servers; a client without a name by default. */
   readonly viewer?: Viewer;
   /** True for one command: its servers stay for the next command as long as any other that is not used. */
   readonly keepsServers?: boolean;

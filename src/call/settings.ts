@@ -11,7 +11,7 @@ import { canonicalJson, deepFreeze } from "../model/mod.ts";
 import { type CompiledRules, compileRules } from "../policy/mod.ts";
 import type { SessionContext } from "./session.ts";
 
-/** What a session takes from files and from its client's environment. */
+/** The settings of a session out of files and its client's environment. */
 export interface Settings {
   readonly loaded: LoadedConfig;
   readonly stored: Readonly<Record<string, string>>;

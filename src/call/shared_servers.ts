@@ -3,7 +3,7 @@ import type { PlacedServer } from "../config/mod.ts";
 import type { Server } from "../mcp/mod.ts";
 import type { Session, Shared } from "./session.ts";
 
-/** What sessions must have in common to use one process: the program, with the same variables, in the same folder. */
+/** The key by which sessions share one process: the program, with the same variables, in the same folder. */
 export function keyOfShared(placed: PlacedServer): string {
   return canonicalJson(placed);
 }

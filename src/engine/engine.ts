@@ -189,7 +189,7 @@ interface Engine {
   /** Connections of a newer version. */
   readonly newer: Set<Channel>;
   stop(): void;
-  /** Whether nothing is under way, and a new connection is the only one. */
+  /** True if nothing is under way, and a new connection is the only one. */
   isAlone(): boolean;
 }
 

@@ -216,7 +216,7 @@ function resultsOf(
   });
 }
 
-/** What rules know of earlier calls and answers. */
+/** The earlier calls and answers that rules know. */
 function memoryOf({ history, audit, grants }: Home, { historyDays }: Pick<EngineSettings, "historyDays">) {
   return {
     argumentHistory: createArgumentHistory(history, historyDays),

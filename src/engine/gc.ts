@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 5_000;
 const WORTH_BYTES = 8 * MB;
 /** Memory that grows by less between two looks is not due to work. */
 const QUIET_BYTES = MB / 2;
-/** Whoever calls without a pause for so long waits that time once. */
+/** The longest time without a pause between calls; then a collection delays one of them. */
 const LATEST_MS = 60_000;
 
 /** Decides, each time it looks, whether garbage is to be collected now: where nobody would notice, else after a while. */

@@ -3,9 +3,9 @@ import type { Activity } from "../serve/start.ts";
 
 export interface HandOverOptions {
   readonly activity: Readonly<Activity>;
-  /** Whether a newer installation waits for this engine to leave. */
+  /** True if a newer installation waits for this engine to leave. */
   isDue(): boolean;
-  /** Whether a workflow is running. */
+  /** True if a workflow is running. */
   isRunning(): boolean;
   stop(): void;
   now?(): number;

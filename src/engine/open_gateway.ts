@@ -26,7 +26,7 @@ import { system } from "../platform/start.ts";
 import { createGateway } from "./gateway.ts";
 import { watchPossession } from "./possession.ts";
 
-/** How a gateway is opened. */
+/** The options of a gateway. */
 export interface GatewayOptions {
   /** The folder of configuration and data; `~/.agentcards` unless told. */
   readonly home?: string;
@@ -58,13 +58,13 @@ export interface EmbeddedGateway extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** How a search is made. */
+/** The options of a search. */
 export interface SearchOptions {
   /** The most tools; 10 unless told. */
   readonly limit?: number;
 }
 
-/** How a call is made. */
+/** The options of a call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
 }
@@ -80,7 +80,7 @@ export type WorkflowEvent = RunEvent & { readonly run: string };
 /** The answer of a run: its status, the results at its ends, a line for each task, and what it waits for. */
 export type WorkflowAnswer = RunBody;
 
-/** What a gateway did. */
+/** The figures of a gateway. */
 export interface GatewayStats {
   readonly calls: number;
   readonly failed: number;

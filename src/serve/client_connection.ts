@@ -13,11 +13,11 @@ import { isStateless, META, STATELESS_REVISION } from "./wire/era.ts";
 export type Message = Record<string, unknown>;
 
 export interface FrontOptions {
-  /** What a client in this folder was shown before, if that still holds. */
+  /** The tools and resources that a client in this folder was shown before, if that still holds. */
   readonly shown?: Promise<Shown | undefined>;
-  /** Whether whoever carries our messages wants to know which request each belongs to. */
+  /** True if the transport wants the id of the request that each message belongs to. */
   readonly tellsRelated?: boolean;
-  /** Whether these are many clients behind one connection, which is then asked and told nothing that is for one of them. */
+  /** True if many clients share the connection, which is then asked and told nothing that is for one of them. */
   readonly isCrowd?: boolean;
   /** The name of the client's connection; where it has one, the first line is not the client's but an `Again`. */
   readonly connection?: string | undefined;
@@ -100,7 +100,7 @@ export async function serveClient(
   };
   const sendRaw = (id: unknown, frame: string | Uint8Array) => (open.delete(id), wire.write(frame));
   let work: ClientWork | undefined;
-  /** What came before the work was loaded, in its order. */
+  /** The messages that came before the work was loaded, in their order. */
   const early: ((work: ClientWork) => void)[] = [];
   let isOver = false;
   const loading = rest.promise.catch(() => {}).then(loadWork).then(({ createClientWork }) => {
@@ -196,7 +196,7 @@ export async function serveClient(
     later(({ calls, log }) => calls.takeAnswer(message) || log("debug", "client_answer_unexpected"));
   }
 
-  /** What is wrong with a request or notification, if anything. */
+  /** The problem of a request or notification, if there is one. */
   function check(message: Message): string | Problem | undefined {
     const { id, method, params } = message;
     if (typeof method !== "string") return "method must be a string";

@@ -22,7 +22,7 @@ export function createClientWork(options: ClientWorkOptions) {
     calls,
     side: createClientSide({ ...options, calls }),
     log,
-    /** What the client is shown of the session; the next client in this folder need not wait for it. */
+    /** The parts of the session that the client is shown; the next client in this folder need not wait for it. */
     async shown(): Promise<Shown> {
       const open = await session;
       // One that stays for long is told at its beginning of what may come later.

@@ -59,7 +59,7 @@ interface Extras {
   readonly retry?: Message;
 }
 
-/** What a call carries besides its arguments: trace context for the server, answers of a repeated call. */
+/** The parts of a call beside its arguments: trace context for the server, answers of a repeated call. */
 function extrasOf(params: Message, meta: Message): Extras {
   let passed: Message | undefined;
   for (const key in meta) {

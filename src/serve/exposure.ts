@@ -18,7 +18,7 @@ import { listPrompts } from "../workflow/mod.ts";
 type Kind = "resources" | "templates" | "prompts";
 const KEY = { resources: "uri", templates: "uriTemplate", prompts: "name" } as const;
 
-/** Whether tools are listed under their servers' own names: there is only one server, and it may not be noticed. */
+/** True if tools are listed under their servers' own names: there is one server, and the gateway may not be noticed. */
 function isPlain({ config }: Session): boolean {
   return config.expose.prefix === "none";
 }
@@ -39,7 +39,7 @@ export async function directTools(session: Session): Promise<JsonObject[]> {
   }));
 }
 
-/** Which tool a client means by the name that it was listed under. */
+/** Finds a tool by the name that it was listed under. */
 export async function directTool(session: Session, asked: string): Promise<Tool> {
   const find = (catalogues: readonly Catalogue[]) => {
     for (const catalogue of catalogues) {
@@ -89,7 +89,7 @@ function inMemory({ config, shared }: Session): Catalogue[] {
   );
 }
 
-/** Whether a client is to be told of resources and prompts: it would offer its agent tools for them, which cost tokens. */
+/** True if a client is to be told of resources and prompts: it would offer its agent tools for them, which cost tokens. */
 export async function hasOffers(session: Session): Promise<boolean> {
   const { config, shared } = session;
   if (!config.expose.resources) return false;
@@ -98,7 +98,7 @@ export async function hasOffers(session: Session): Promise<boolean> {
     (await listPrompts(session)).length > 0;
 }
 
-/** What all servers offer of one kind besides tools, each under a name that no other has. */
+/** The entries of all servers of one kind besides tools, each under a name that no other has. */
 export async function offered(session: Session, kind: Kind): Promise<JsonObject[]> {
   const key = KEY[kind];
   const { catalogues } = await knownCatalogues(session);
@@ -120,7 +120,7 @@ export function seenUri(session: Session, server: string, uri: string): string {
   return seen(session, server, "resources", uri);
 }
 
-/** Which prompt a client means. */
+/** Finds the prompt that a client means. */
 export async function promptAddress(session: Session, asked: string): Promise<Address> {
   const { catalogues } = await knownCatalogues(session);
   for (const { server, catalogue } of catalogues) {
@@ -132,8 +132,8 @@ export async function promptAddress(session: Session, asked: string): Promise<Ad
 }
 
 /**
- * Which resource a client means. A URI that a tool's answer linked to has no server in it; it is found where only one
- * server can be meant.
+ * Finds the resource that a client means. A URI that a tool's answer linked to has no server in it; it is found where only
+ * one server can be meant.
  */
 export async function resourceAddress(session: Session, asked: string): Promise<Address> {
   const { catalogues } = await knownCatalogues(session);

@@ -3,13 +3,13 @@ import type { Home } from "../config/start.ts";
 import { isObject } from "../model/start.ts";
 import { fs } from "../platform/start.ts";
 
-/** What a client is shown of us, as it is told in the very first answer. */
+/** The tools, resources and servers that the answer to a handshake tells. */
 export type Shown = Config["expose"] & {
   /** The names of the servers that are enabled. */
   readonly servers?: readonly string[];
 };
 
-/** How many folders are remembered. */
+/** The number of folders that are remembered. */
 const MOST_FOLDERS = 100;
 
 const fileOf = ({ cache }: Home) => `${cache}/shown.json`;
@@ -18,8 +18,8 @@ const fileOf = ({ cache }: Home) => `${cache}/shown.json`;
 const keyOf = (cwd: string, viewer: Viewer) => JSON.stringify([cwd, viewer === "user" ? viewer : viewer.client ?? ""]);
 
 /**
- * What a client in a folder was shown last, if the configuration has not changed since: a handshake need not wait for
- * the session. What a project's own file changes is known to the next client.
+ * Gives the tools and resources that a client in a folder was shown last, if the configuration has not changed since: a
+ * handshake need not wait for the session. What a project's own file changes is known to the next client.
  */
 export async function lastShown(home: Home, cwd: string, viewer: Viewer): Promise<Shown | undefined> {
   try {

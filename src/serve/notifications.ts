@@ -16,12 +16,12 @@ export interface ClientSideOptions {
   send(message: Message): void;
   /** Tells the client what it has asked to hear of. */
   notify(method: string, params?: Message): void;
-  /** Whether the client shook hands the older way, and so hears everything without asking. */
+  /** True if the client shook hands in the older way, and so hears everything without asking. */
   hasHandshake(): boolean;
   readonly isCrowd: boolean;
 }
 
-/** What goes on between one client and all servers beside its calls: lists, what changes, what is logged. */
+/** Serves one client beside its calls: lists, changes, log messages of all servers. */
 export function createClientSide({ session, calls, send, notify, hasHandshake, isCrowd }: ClientSideOptions) {
   let capabilities: Message | undefined;
   let name: string | undefined;

@@ -22,7 +22,7 @@ type Expose = Shown;
 
 export interface ProtocolOptions {
   readonly transport: Transport;
-  /** What is shown; undefined where the configuration cannot be read. */
+  /** The tools and resources that are shown; undefined where the configuration cannot be read. */
   readonly expose: Promise<Expose | undefined>;
   /** Answers what is not about the connection itself; undefined: nobody knows such a request. */
   answer(method: string, params: Record<string, unknown>): Promise<Record<string, unknown> | undefined>;

@@ -92,7 +92,7 @@ const UNKNOWN: ReadonlySet<string> = new Set(["TOOL_UNKNOWN", "TOOL_AMBIGUOUS", 
 
 interface Attaching {
   onPlaced(): void;
-  /** Whether a saved workflow was called as a tool: then its failure is the tool's. */
+  /** True if a saved workflow was called as a tool: then its failure is the tool's. */
   readonly isTemplate: boolean;
 }
 

@@ -40,7 +40,7 @@ type Flow = Pick<ReturnType<typeof createParking>, "originElsewhere" | "unseal" 
 const APART_MS = 3;
 /** No session was opened, so no secret was read. */
 const UNREDACTED: Pick<Redactor, "redact" | "clean"> = { redact: (text) => text, clean: (value) => value };
-/** What the one who asked has to mend. */
+/** The codes of mistakes of the caller. */
 const WRONG: ReadonlySet<string> = new Set([
   "INPUT_INVALID",
   "STATE_UNKNOWN",
@@ -172,7 +172,7 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
     if (work?.label !== undefined) record(work.label, { ms: performance.now() - began, outcome, bytes, input: params });
   }
 
-  /** What a client hears of something that went wrong: a tool's answer where the agent is to read it. */
+  /** The answer about an error: a tool's answer where the agent is to read it. */
   function failed(error: unknown, method: string): CallResult {
     const { redact, clean } = opened?.shared.redactor ?? UNREDACTED;
     const said = redact(describe(error));
@@ -222,7 +222,7 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
     setLogLevel(level: string) {
       logLevel = level;
     },
-    /** Whether what a server logs is wanted by a client that reads it beside its calls. */
+    /** True if the client wants log messages of a level. */
     isLogged: (level: unknown) => isLoggedAt(level, logLevel),
     /** `isRepeated`: an engine before was sent it, too. */
     start(message: Message, isRepeated: boolean) {
@@ -237,13 +237,13 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
     },
     /** Resolves once it is known of every repeated request what it had begun. */
     placed: async () => void await Promise.all(placing),
-    /** Whether a cancellation was for a call of ours. */
+    /** True if a cancellation was for a call of this connection. */
     cancel(params: unknown): boolean {
       const controller = isObject(params) ? running.get(params.requestId) : undefined;
       controller?.abort({ cancelled: isObject(params) && typeof params.reason === "string" ? params.reason : "" });
       return controller !== undefined;
     },
-    /** Whether a client's answer belongs to a question of ours. */
+    /** True if a client's answer belongs to a question of this connection. */
     takeAnswer(message: Message): boolean {
       const waiter = asked.get(message.id as string);
       if (!waiter) return false;

@@ -2,18 +2,18 @@ import type { Session } from "../call/mod.ts";
 import { type Address, AgentCardsError, nobody } from "../model/mod.ts";
 import { resourceAddress } from "./exposure.ts";
 
-/** What one client watches: resources by what it calls them, each for as long as some request of it wants it. */
+/** The resources that one client watches, by the client's names, each for as long as one of its requests wants it. */
 export interface Watching {
   /** Watches more, for the request of that name; what cannot be watched is said, and keeps nothing else from it. */
   add(holder: unknown, uris: readonly string[]): Promise<readonly unknown[]>;
   /** No longer watches what only that request wanted; of one resource, or of all. */
   drop(holder: unknown, uri?: string): Promise<void>;
-  /** How the client calls a resource that a server says has changed, if it watches it. */
+  /** The client's names of a resource that has changed, where it watches the resource. */
   namesOf(server: string, uri: string): readonly string[];
   close(): void;
 }
 
-/** How many resources one client may watch. */
+/** The number of resources that one client may watch. */
 const MAX_WATCHED = 1_000;
 
 export function createWatching(session: Session): Watching {

@@ -19,13 +19,13 @@ import { dirname } from "node:path";
 import { createCatalogueTables } from "../stores/catalogue_store.ts";
 import { type FiledCatalogue, openCatalogueFile } from "./file.ts";
 
-/** What is known of a server without starting it. */
+/** The facts about a server that are known without starting it. */
 export interface KnownServer {
   readonly catalogue: Catalogue;
   /** The protocol it speaks, while that is fresh enough to rely on. */
   readonly era?: Era;
   readonly startMs?: number;
-  /** When it last told what it offers, in milliseconds since 1970. */
+  /** The time of its last list, in milliseconds since 1970. */
   readonly seenAt?: number;
 }
 
@@ -45,7 +45,7 @@ export interface Failure {
 
 /** The memory of what servers offer, kept in the database and in front of it. */
 export interface CatalogueStore {
-  /** What is in memory already; the hot path must not wait for a hash or the database. */
+  /** The catalogue in memory; the hot path must not wait for a hash or the database. */
   peek(server: ServerConfig): Remembered | undefined;
   find(server: ServerConfig): Promise<KnownServer | undefined>;
   /** Remembers what a server offers; with that, it has started well. */
@@ -55,7 +55,7 @@ export interface CatalogueStore {
   lastFailure(server: ServerConfig): Promise<Failure | undefined>;
   /** Forgets a failure whose cause the user may have mended. */
   forgetFailure(server: ServerConfig): Promise<void>;
-  /** Whether a server is known to offer more than tools; known without the database, which may still be opening. */
+  /** True if a server is known to offer more than tools; known without the database, which may still be opening. */
   offersMore(server: ServerConfig): Promise<boolean>;
   /** Waits until the copies in the file and, where it answers, in the database are up to date. */
   settled(): Promise<void>;
@@ -82,7 +82,7 @@ async function sizeOf({ tools, offers }: Catalogue): Promise<number> {
   return size;
 }
 
-/** What makes a definition another one: everything but the values of its variables, and the folder it belongs to. */
+/** The hash of a definition: of everything but the values of its variables, and of the folder it belongs to. */
 export function fingerprint(server: ServerConfig): Promise<string> {
   const { name, command, args, cwd, folder, url, transport, env, headers } = server;
   return sha256(canonicalJson({
@@ -257,7 +257,7 @@ function fromFile({ catalogue, era, eraAt = 0, startMs }: FiledCatalogue, server
   });
 }
 
-/** What is not there, or not what it should be, says nothing. */
+/** Reads the hints; a missing or damaged file has none. */
 async function readHints(path: string): Promise<Set<string>> {
   try {
     const keys: unknown = JSON.parse(await fs.readTextFile(path));
@@ -276,7 +276,7 @@ export function changedTools(before: Catalogue | undefined, now: Catalogue): str
   return [...changed, ...[...hashes.keys()].filter((name) => !here.has(name))];
 }
 
-/** Which lists say something else than before. */
+/** The lists that differ from before. */
 export function changedLists(before: Catalogue | undefined, now: Catalogue): ListName[] {
   const listed = ({ tools = [], offers }: Partial<Catalogue> = {}): Record<ListName, unknown> => ({
     tools: tools.map(({ id, hash }) => [id, hash]),

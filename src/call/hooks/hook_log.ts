@@ -28,7 +28,7 @@ export interface HookLog {
 }
 
 const LATER = { quietMs: 30, latestMs: 250 };
-/** What came lately is known: an event may come from the connection and from a file. */
+/** Recent events are remembered by their ids: an event may come from the connection and from a file. */
 const MOST_KNOWN = 5_000;
 
 export function createHookLog(db: Database): HookLog {

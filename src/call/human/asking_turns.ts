@@ -17,7 +17,7 @@ interface Line {
 /** By line, which is the calls of a server or one request of a client, and by method. */
 const lines = new WeakMap<object, Map<string, Line>>();
 const counts = new WeakMap<object, Map<string, number>>();
-/** When the requests of servers to models went out, by the calls of the server. */
+/** The times at which requests of servers to models went out, by the calls of the server. */
 const sampled = new WeakMap<object, number[]>();
 
 /** Counts a question for its call and its server; throws when they are too many. `calls`: of the server. */

@@ -32,7 +32,7 @@ interface Open {
   refuse(): void;
 }
 
-/** How often a question that nobody can answer looks whether its call is the only one left. */
+/** The interval at which a question without a person to answer it checks if its call is the only one left. */
 const LOOK_EVERY_MS = 50;
 
 /**
@@ -180,7 +180,7 @@ function together(watchers: ReadonlySet<Caller>): Capabilities {
   return Object.assign({}, ...[...watchers].map(declared));
 }
 
-/** What a promise gives; undefined when somebody without whom it cannot come about is gone first. */
+/** The value of a promise; undefined when one of the signals aborts first. */
 async function unlessGone<T>(promise: Promise<T>, signals: readonly AbortSignal[]): Promise<{ value: T } | undefined> {
   const gone = Promise.withResolvers<undefined>();
   const leave = () => gone.resolve(undefined);

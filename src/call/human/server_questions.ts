@@ -17,14 +17,14 @@ import type { Session } from "../session.ts";
 
 /** A server that keeps asking is cut off after this many rounds. */
 const MAX_ROUNDS = 5;
-/** What a server wants to be reminded of goes through the client and back. */
+/** The largest state of a server that goes through the client and back. */
 const MAX_STATE = 64 * 1024;
 
-/** How long a call waits after a human has gone to a page, for its server to say that all is done there. */
+/** The time that a call waits, after a human has gone to a page, for its server to say that all is done there. */
 const AT_A_PAGE_MS = 120_000;
 const URL_ELICITATION_REQUIRED = -32042;
 
-/** How a call is repeated with answers, and where. */
+/** The session of a call, and the function that repeats the call with answers. */
 export interface Repeat {
   readonly session: Pick<Session, "hear" | "calls">;
   again(more: Record<string, unknown>): Promise<CallResult>;
@@ -131,7 +131,7 @@ function presentablePages(
   return { refusal: { ...refusal, message: namedMessage(refusal.message, server), data }, pages };
 }
 
-/** What the human is to do at a page before a refused call can be made. */
+/** The text of what a human has to do at a page before a refused call can be made. */
 export function pageAsked(reply: CallResult): string | undefined {
   const [page] = pagesIn(reply);
   return page && questionText({ method: "elicitation/create", params: page });
@@ -159,7 +159,7 @@ function finished(session: Repeat["session"], server: string, id: unknown): Prom
   });
 }
 
-/** Whether a server wants to know something before it goes on. */
+/** True if a server asks something before it goes on. */
 export function isQuestion(reply: CallResult): boolean {
   return reply.kind === "result" ? reply.result.resultType === "input_required" : pagesIn(reply).length > 0;
 }

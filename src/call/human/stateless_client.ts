@@ -13,7 +13,7 @@ interface Parked {
   readonly question: Question;
   readonly next: () => Promise<Question>;
   readonly call: string;
-  /** How often its server has asked through the client itself. */
+  /** The number of times that its server has asked through the client itself. */
   readonly rounds: number;
   readonly route: Route;
   readonly origin: Origin | undefined;
@@ -40,7 +40,7 @@ const KEPT_MS = 10 * 60_000;
 /** So many states of servers are kept for one client; the oldest makes room. */
 const MOST_SEALED = 1_000;
 
-/** What makes a repeated request the same one. */
+/** The text by which a repeated request is recognised. */
 export function identity({ _meta, inputResponses: _answers, requestState: _state, ...call }: Message): string {
   return canonicalJson(call);
 }
@@ -62,7 +62,7 @@ interface KeptState extends SealedState {
   readonly until: number;
 }
 
-/** Where the answers of a flow go, which changes with each request of it. */
+/** The request to which the answers of a flow go; it changes with each request. */
 export interface Route {
   id: unknown;
   token: unknown;
@@ -146,7 +146,7 @@ export function createParking() {
       const [owner, , origin] = state.slice(PREFIX.length).split(".");
       return owner === keeper || origin === undefined ? undefined : originIn(origin);
     },
-    /** What a server's own state was, before it went through the client. */
+    /** Gives the server's own state, which went through the client sealed. */
     async unseal(call: Message): Promise<SealedState> {
       const { requestState: state } = call;
       if (state === undefined || typeof state === "string" && state.startsWith(PREFIX)) return { rounds: 0 };
@@ -208,7 +208,7 @@ function toBase64(origin: Origin): string {
   return new TextEncoder().encode(JSON.stringify(origin)).toBase64(ALPHABET);
 }
 
-/** What a client sends back may be anything. */
+/** Reads an origin out of a text that a client sent back, which may be anything. */
 function originIn(text: string): Origin | undefined {
   try {
     const [connection, id] = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(text, ALPHABET)));

@@ -26,7 +26,7 @@ export interface ParseOptions {
   readonly pii?: HowToHide;
 }
 
-/** What somebody needs to put the same tokens in the place of personal data. */
+/** The key and the patterns for putting the same tokens in the place of personal data. */
 export interface HowToHide {
   readonly key: Uint8Array<ArrayBuffer>;
   readonly patterns: Readonly<Record<string, string>>;

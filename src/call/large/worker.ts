@@ -135,7 +135,7 @@ function refusedList(id: string, why: string): Message {
   return { jsonrpc: "2.0", id, error: { code: -32603, message: `the list is too long: ${why}` } };
 }
 
-/** What cannot be cleaned is withheld; its server is not to blame. */
+/** Hides personal data; a result that cannot be cleaned is withheld. */
 function hide(result: ToolResult, { key, patterns }: HowToHide, hidden: Hidden[]): ToolResult {
   try {
     return hidePii(result, { key, patterns: readPatterns(patterns), onHidden: (one) => hidden.push(one) });

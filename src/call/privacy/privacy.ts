@@ -68,7 +68,7 @@ export function createPrivacy(policy: Config["policy"], { vault, large }: Privac
   };
 }
 
-/** Whether a value has more text and parts than are searched without anybody noticing. */
+/** True if a value has too many parts, or too much text, to be searched on the main thread. */
 function isLong(value: unknown): boolean {
   let room = LONG;
   const open: unknown[] = [value];

@@ -8,7 +8,7 @@ import { createHmac } from "node:crypto";
 import { createPiiStore, type PiiRow } from "../stores/pii_store.ts";
 import { MOST_KEPT } from "./quota.ts";
 
-/** What stands behind a token, and who has told it. */
+/** The value behind a token, and the servers that have told it. */
 export interface Secret {
   readonly value: string;
   readonly servers: ReadonlySet<string>;
@@ -32,13 +32,13 @@ const COUNTED_EVERY = 5_000;
 interface Known {
   readonly value: string;
   readonly servers: Set<string>;
-  /** Whether everything that the database has about it is here. */
+  /** True if everything that the database has about it is here. */
   isWhole: boolean;
-  /** When it was last written. */
+  /** The time of the last write. */
   at: number;
 }
 
-/** What a server has had kept lately. */
+/** The values that were kept for a server lately. */
 interface Share {
   since: number;
   count: number;

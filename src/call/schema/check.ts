@@ -10,7 +10,7 @@ export type SchemaCheck = (tool: CheckedTool, args: JsonObject) => string[];
 
 const MAX_SCHEMAS = 500;
 const SHOWN_PROBLEMS = 5;
-/** How many of the validator's errors are looked at. */
+/** The number of the validator's errors that are looked at. */
 const READ_ERRORS = 200;
 /**
  * Left to the server: a foreign expression can take for ever, and so can comparing each item of a list with every
@@ -98,7 +98,7 @@ function problems(all: readonly ErrorObject[], args: JsonObject): string[] {
   return [...new Set(said)].slice(0, SHOWN_PROBLEMS);
 }
 
-/** What a value that is written out has or has not, whatever its parts turn out to be. */
+/** The keywords about the outline of a value, which hold whatever its parts turn out to be. */
 const SHAPE = new Set(["required", "additionalProperties", "unevaluatedProperties", "dependentRequired"]);
 
 function at(args: JsonObject, pointer: string): unknown {

@@ -7,7 +7,7 @@ const TEXT_STEP = 64;
 const weights = new WeakMap<JsonObject, number>();
 
 /**
- * How many parts a schema has with its references filled in; Infinity when it contains itself or is nested too deeply.
+ * The number of parts of a schema with its references filled in; Infinity when it contains itself or nests too deeply.
  * A few lines that refer to each other twice each would keep a validator busy for ever.
  */
 export function weightOf(schema: JsonObject): number {
@@ -55,7 +55,7 @@ function target(root: JsonObject, reference: unknown): unknown {
   }
 }
 
-/** How many parts a value has, long texts counted by their length; the counting ends above `most`. */
+/** The number of parts of a value, long texts counted by their length; the counting ends above `most`. */
 export function valueWeight(value: unknown, most: number): number {
   let sum = 0;
   const count = (part: unknown): void => {

@@ -10,7 +10,7 @@ export interface ReadResult {
   readonly value: unknown;
 }
 
-/** What rules read of a result. Of one that was stored it is the beginning: `storedText` has the rest. */
+/** The parts of a result that rules read. Of a stored result it is the beginning: `storedText` has the rest. */
 export function readsOf(result: CallResult): ReadResult {
   if (result.kind === "error") return { text: result.message, value: result.message };
   if (result.kind === "large") {

@@ -3,7 +3,7 @@ import { MAX_CLIENT_FRAME } from "../link/handshake.ts";
 import { refusal } from "./guard.ts";
 
 const MAX_DEPTH = 64;
-/** How long a body may take to come. */
+/** The time that a body may take to come. */
 const MOST_MS = 30_000;
 
 /** The JSON in a request's body, read no further than it may be long; or the answer that says what is wrong with it. */

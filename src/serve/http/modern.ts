@@ -35,7 +35,7 @@ export function createModernHandler(connect: ConnectEngine) {
   const waiting = new Map<unknown, Waiting>();
   const raws = new WeakMap<Request, Message>();
   let last = 0;
-  /** What is watched by open streams, by stream. */
+  /** The resources that open streams watch, by stream. */
   const watched = new Map<object, readonly string[]>();
   let listening: string | undefined;
 

@@ -20,7 +20,7 @@ export interface NodeServerOptions {
   readonly limits?: Partial<HttpLimits>;
 }
 
-/** What whoever reaches the port gets, with a token or without. */
+/** The limits for every connection to the port, with a token or without. */
 export interface HttpLimits {
   readonly connections: number;
   readonly headersMs: number;
@@ -73,10 +73,10 @@ export async function listenHttp(
   return server;
 }
 
-/** What a process may open where the system does not say: the usual value of macOS. */
+/** The number of files of a process where the system does not say: the usual value of macOS. */
 const USUAL_OPEN_FILES = 256;
 
-/** How many files the process may have open. The runtime itself ends when it needs one and there is none left. */
+/** The number of files that the process may have open. The runtime itself ends when it needs one and there is none left. */
 async function openFiles(): Promise<number> {
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => "");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? USUAL_OPEN_FILES);

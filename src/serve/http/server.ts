@@ -8,7 +8,7 @@ import { createModernHandler } from "./modern.ts";
 import { listenHttp, type TlsKeys } from "./node_server.ts";
 import type { ConnectEngine } from "./wire.ts";
 
-/** Where an endpoint is found: on loopback, unless it says otherwise. */
+/** The address of an endpoint: on loopback by default. */
 export interface HttpPlace {
   readonly port: number;
   readonly host?: string | undefined;
@@ -29,7 +29,7 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-/** How long what is under way may take when the endpoint closes. */
+/** The time that requests under way may take when the endpoint closes. */
 const SHUTDOWN_MS = 2_000;
 /** Nobody else's pages may read, keep or guess anything of what is answered. */
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };

@@ -21,7 +21,7 @@ import { answeringVariables } from "./variables.ts";
 export interface EngineConnection {
   readonly channel: Channel;
   readonly pid: number;
-  /** Whether the engine takes requests again that an engine before it was sent. */
+  /** True if the engine takes requests again that an engine before it was sent. */
   readonly takesAgain?: boolean;
 }
 
@@ -31,13 +31,13 @@ export interface ConnectOptions {
   readonly cwd: string;
   /** The environment of the session. The engine is sent what is harmless in it, and what it asks for by name. */
   readonly env: Readonly<Record<string, string>>;
-  /** How to run our own program: the words before `engine run`. Without it no engine is started. */
+  /** The command of our own program: the words before `engine run`. Without it no engine is started. */
   readonly program?: readonly string[];
-  /** Whether each message is to say which request it belongs to. */
+  /** True if each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
   /** The client that the session is for. */
   readonly client?: string | undefined;
-  /** Whether it carries the requests of many clients. */
+  /** True if it carries the requests of many clients. */
   readonly isCrowd?: boolean;
   /** The name of the client's connection, where there may be a next engine for it. */
   readonly connection?: string;
@@ -247,7 +247,7 @@ async function lastWords(home: Home, from: number): Promise<string> {
 /** Deno's messages about packages that the lock file or the code wants and that are not installed. */
 const PACKAGES_MISSING = /--cached-only|not found in the cache|lockfile is out of date|Could not (?:find|resolve)/i;
 
-/** What the engine may see of our environment: nothing a session could lend it by accident. */
+/** The variables that the engine gets: none that a session could lend it by accident. */
 const ENGINE_ENVIRONMENT = [
   "HOME",
   "PATH",

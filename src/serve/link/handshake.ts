@@ -5,19 +5,19 @@ export const PROTOCOL = 2;
 /** The first version of it that an engine still understands: there the client sends its whole environment unasked. */
 export const OLDEST_PROTOCOL = 1;
 
-/** Whether an engine understands a client that speaks this version. */
+/** True if an engine understands a client that speaks this version. */
 export function isSpoken(protocol: number): boolean {
   return protocol >= OLDEST_PROTOCOL && protocol <= PROTOCOL;
 }
 
-/** Whether a version of AgentCards comes after another one. */
+/** True if a version of AgentCards comes after another one. */
 export function isNewer(version: string, other: string): boolean {
   const [left, right] = [version, other].map((text) => text.split(/[.+-]/).map(Number));
   const at = left!.findIndex((part, index) => part !== right![index]);
   return at >= 0 && !(left![at]! < right![at]!);
 }
 
-/** What a client of the engine says first. */
+/** The first line of a client of the engine. */
 export interface Hello {
   readonly agentcards: number;
   readonly version: string;
@@ -27,9 +27,9 @@ export interface Hello {
   readonly env: Readonly<Record<string, string>>;
   /** The client, as `serve --client` names it: it sees the servers that are for it. */
   readonly client?: string;
-  /** Whether each message is to say which request it belongs to. */
+  /** True if each message is to say which request it belongs to. */
   readonly tellsRelated?: boolean;
-  /** Whether it carries the requests of many clients. */
+  /** True if it carries the requests of many clients. */
   readonly isCrowd?: boolean;
   /**
    * The name of the client's connection: the same in every hello of one `serve`, so that the next engine can tell which
@@ -47,14 +47,14 @@ export interface Again {
   readonly again: readonly (string | number)[];
 }
 
-/** What the engine answers. */
+/** The engine's answer to a hello. */
 export interface Welcome {
   readonly agentcards: number;
   readonly version: string;
   readonly pid: number;
   /** The engine is of another version and idle: it leaves now, so that the caller can start its own. */
   readonly leaving?: boolean;
-  /** Whether it takes requests again that an engine before it was sent. Older versions do not say so. */
+  /** True if it takes requests again that an engine before it was sent. Older versions do not say so. */
   readonly takesAgain?: boolean;
   /** The identity of the lock that the engine holds: a copied lock file leads to the engine of another home. */
   readonly lock?: string;

@@ -12,7 +12,7 @@ const OURS = new RegExp(`^\\{"jsonrpc":"2\\.0","id":"(${PREFIX}\\d+)"`);
 /** A prompt waits no longer than this for its line of context, a tool of the client for a verdict. */
 const PROMPT_MS = 40;
 const VERDICT_MS = 1_500;
-/** What an engine has not confirmed is kept in memory up to this count. */
+/** The most events that are kept in memory until an engine has confirmed them. */
 const MOST_PENDING = 2_000;
 
 interface Told {

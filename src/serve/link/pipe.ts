@@ -25,7 +25,7 @@ export async function pipe({ client, connect, hooks }: PipeOptions): Promise<voi
   const connection = newConnection();
   let engine: Channel | undefined;
   let clientGone = false;
-  /** What the client said while there was no engine. */
+  /** The frames that the client sent while there was no engine. */
   let waiting: Uint8Array[] = [];
   /** Wakes the engine side after nothing could be reached. */
   let nextFrame: (() => void) | undefined;

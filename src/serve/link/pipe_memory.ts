@@ -17,7 +17,7 @@ export interface Replay {
   readonly frames: readonly (Uint8Array | string)[];
 }
 
-/** What must be known to outlive an engine. */
+/** Remembers the frames that a next engine must be told. */
 export function createMemory() {
   const decoder = new TextDecoder();
   const open = createOpenRequests();
@@ -113,9 +113,9 @@ export function createMemory() {
     note: (line: Uint8Array, wasSent = true) => readLater(line.slice(), wasSent ? "sent" : "waiting"),
     /** Remembers a frame of the engine. */
     noteAnswer: (line: Uint8Array) => readLater(line.slice(0, HEAD_BYTES), "answer"),
-    /** Whether nothing was replayed that is still to be answered. */
+    /** True if nothing was replayed that is still to be answered. */
     isQuiet: () => swallowed.size === 0 && swallowAcks === 0,
-    /** Whether a frame answers a replay, which the client must not see. */
+    /** True if a frame answers a replay, which the client must not see. */
     isReplayed(line: Uint8Array): boolean {
       const head = decoder.decode(line.subarray(0, HEAD_BYTES));
       const id = ID.exec(head)?.[1];
@@ -134,7 +134,7 @@ export function createMemory() {
       catchUp();
       return answers(open.takeLost(all), lostText);
     },
-    /** What a new engine must hear first. */
+    /** The frames that a new engine must hear first. */
     replay(): Replay {
       catchUp();
       swallowed.clear();
@@ -170,7 +170,7 @@ function failure({ id, method, isStateless }: OpenRequest, why: string): Message
 
 const WENT_AWAY = "AgentCards' engine went away during this call.";
 
-/** What is known of a request that is neither answered nor sent again. */
+/** The answer to a request that is neither answered nor sent again. */
 function lostText({ method, tool }: OpenRequest): string {
   if (method !== "tools/call") return "AgentCards' engine went away before it answered this request.";
   return tool === "run_workflow" || tool === "resume_workflow"

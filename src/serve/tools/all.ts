@@ -5,5 +5,5 @@ import { runWorkflow } from "./run_workflow.ts";
 import { searchTools } from "./search_tools.ts";
 import type { GatewayTool } from "./tool.ts";
 
-/** What an agent sees, in this order. */
+/** The tools that an agent sees, in this order. */
 export const TOOLS: readonly GatewayTool[] = [searchTools, callTool, runWorkflow, resumeWorkflow, executeCode];

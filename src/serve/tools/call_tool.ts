@@ -36,7 +36,7 @@ export const callTool: GatewayTool = {
   },
 };
 
-/** What a human has to do before a call can be made. */
+/** The codes of calls that wait for a human. */
 const WAITING: ReadonlySet<ErrorCode> = new Set(["HUMAN_NEEDED", "SIGN_IN_NEEDED"]);
 
 interface Waiting {

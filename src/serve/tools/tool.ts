@@ -2,7 +2,7 @@ import type { Caller, CallResult } from "../../model/mod.ts";
 import type { WorkSession } from "../../workflow/mod.ts";
 import type { Definition } from "./definitions.ts";
 
-/** What arrived with a `tools/call` for one of our tools. */
+/** The input of a `tools/call` for one of our tools. */
 export interface GatewayCall {
   readonly input: Record<string, unknown>;
   readonly meta?: Record<string, unknown>;
