@@ -1,7 +1,7 @@
 import { canonicalJson, type JsonObject, sha256 } from "../model/mod.ts";
 import type { Pending, WaitingCall } from "./event.ts";
 
-/** How long an approval can be used once it was given. */
+/** The time for which an approval can be used. */
 export const APPROVAL_MS = 3_600_000;
 
 /** The error of a call that a human refused. */
@@ -30,7 +30,7 @@ export interface Approvable {
   readonly call?: Omit<WaitingCall, "task">;
 }
 
-/** What is approved: this task of this run, with this definition of its tool and these arguments. */
+/** The hash of an approved call: this task of this run, with this definition of its tool and these arguments. */
 export async function approvalHash(
   run: string,
   call: { task: string; tool: string; definition: string; arguments: JsonObject },
@@ -38,7 +38,7 @@ export async function approvalHash(
   return await sha256(canonicalJson([run, call.task, call.tool, call.definition, call.arguments]));
 }
 
-/** Whether what a paused run shows is what its hash is of: a row that was edited is shown to nobody as the truth. */
+/** True if the call that a paused run shows has the hash of its approval: an edited row is never shown as the truth. */
 export async function isGenuine(run: string, { calls: [call], hash, definition = "" }: Pending): Promise<boolean> {
   if (!call?.tool || !hash) return false;
   const { task, tool, arguments: given = {} } = call;

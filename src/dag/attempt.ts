@@ -6,7 +6,7 @@ import type { Task } from "./task.ts";
 
 export type StopKind = "abort" | "timeout" | "hold" | "leave";
 
-/** Whether what acts on the world may come to its end. */
+/** True if calls that act on the world may come to their end. */
 export function isGentle(kind: StopKind): boolean {
   return kind === "hold" || kind === "leave";
 }
@@ -29,9 +29,9 @@ export function timeOf({ timeout_ms }: Task): { timeoutMs?: number } {
 
 export interface Flight {
   readonly controller: AbortController;
-  /** Whether the call has gone out. */
+  /** True if the call has gone out. */
   isSent: boolean;
-  /** What its code calls. */
+  /** The calls of its code. */
   calls?: CodeCalls;
 }
 
@@ -48,11 +48,11 @@ export interface Ended {
 /** A call that was lost is retried; one whose condition does not hold yet is polled. */
 type Kind = "retry" | "poll";
 
-/** What will be tried again after a while. */
+/** Keeps the tasks that will be tried again after a while. */
 export function createRetries() {
   const timers = new Map<ReturnType<typeof setTimeout>, Kind>();
   return {
-    /** Whether something will be tried again; `kind`: something of this kind. */
+    /** True if a task will be tried again; `kind`: a task of this kind. */
     waiting: (kind?: Kind) => kind === undefined ? timers.size > 0 : [...timers.values()].includes(kind),
     after(ms: number, again: () => void, kind: Kind = "retry"): void {
       const timer = setTimeout(() => {

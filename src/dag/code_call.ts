@@ -9,7 +9,7 @@ export interface CodeCall {
   readonly key: string;
   readonly effect: Effect;
   readonly arguments?: JsonObject;
-  /** When it was made and answered, as places in the journal. */
+  /** The places in the journal at which it was made and answered. */
   readonly made: number;
   readonly answered?: number;
   readonly answer?: CallAnswer;
@@ -47,7 +47,7 @@ export function noteCall(
   return noted;
 }
 
-/** What code has done to the world so far. */
+/** The acting calls that code has made so far. */
 export function effectsOf(calls: ReadonlyMap<number, CodeCall> | undefined): CodeCall[] {
   return [...calls?.values() ?? []].filter(({ effect }) => effect === "effectful");
 }
@@ -93,7 +93,7 @@ function madeAgain(made: CodeCall): CodeCall {
   return { ...rest, again: true };
 }
 
-/** What may or may not have happened. */
+/** The acting calls that may or may not have happened. */
 export function openEffects(calls: ReadonlyMap<number, CodeCall> | undefined): CodeCall[] {
   return effectsOf(calls).filter(({ answer, again }) => !answer && !again);
 }

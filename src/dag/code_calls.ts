@@ -33,7 +33,7 @@ export interface CodeCalls {
   readonly call: CallFromCode;
   /** Ends the code, but not before what acts on the world has come to its end. */
   stop(): void;
-  /** What became of the task, once its code has ended. */
+  /** The end of the task, once its code has ended. */
   settled(result: TaskResult): Promise<TaskResult>;
   /** Milliseconds in which the code waited for servers to start. */
   starts(): Readonly<Record<string, number>>;
@@ -120,7 +120,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     if (to - from >= LEAST_START_MS) waits.push({ server: splitToolId(tool).server ?? "", from, to });
   }
 
-  /** What did not go out is heard again, too. */
+  /** Refuses a call; code that runs again hears the refusal again. */
   function refuse({ number, key, asked }: Made, error: string): Output {
     void emit({ kind: "called", ...about, call: number, tool: asked, key, effect: "read" });
     return answer(number, 0, { kind: "error", error });

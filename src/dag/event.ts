@@ -1,13 +1,13 @@
 import type { Effect, JsonObject, Output } from "../model/mod.ts";
 import type { Task } from "./task.ts";
 
-/** How a task ended. */
+/** The end of a task. */
 export type TaskStatus = "success" | "error" | "failed_safe" | "skipped" | "in_doubt";
 
 /** The end of a run: `partial` where some of its ends succeeded and others did not. */
 export type EndStatus = "completed" | "partial" | "failed" | "aborted";
 
-/** How a run as a whole stands. */
+/** The status of a run as a whole. */
 export type RunStatus = "running" | "paused" | EndStatus;
 
 /** True for a run that came to an end, whatever the end. */
@@ -15,7 +15,7 @@ export function isOver({ status }: { readonly status: RunStatus }): boolean {
   return status !== "running" && status !== "paused";
 }
 
-/** How a run is to go, as its starter asked for it. */
+/** The options of a run, as its starter gave them. */
 export interface RunOptions {
   readonly pause?: "never" | "layer" | "effects";
   readonly pause_after?: readonly string[];
@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly priority?: number;
   /** Fills in required arguments that are missing and that an earlier output surely fits. */
   readonly infer?: boolean;
-  /** What was filled in so. */
+  /** The arguments that were filled in so. */
   readonly inferred?: readonly {
     readonly task: string;
     readonly parameter: string;
@@ -67,7 +67,7 @@ export type PauseReason =
   /** The run came out of a backup. */
   | "restored";
 
-/** What a paused run waits for, and who may decide it. */
+/** The reason of a pause, and the agent or human who may decide about it. */
 export interface Pending {
   readonly reason: PauseReason;
   readonly for: "agent" | "human";
@@ -77,7 +77,7 @@ export interface Pending {
   readonly choices: readonly string[];
   /** The layer that was finished, for a pause after it. */
   readonly layer?: number;
-  /** What exactly an approval is for: run, task, definition of the tool, arguments. */
+  /** The hash of an approval's subject: run, task, definition of the tool, arguments. */
   readonly hash?: string;
   /** The definition of the tool, as its hash. */
   readonly definition?: string;
@@ -130,7 +130,7 @@ export type CallAnswer =
   /** It was given up before it happened: the code will make it again. */
   | { readonly kind: "none" };
 
-/** How long an attempt took. */
+/** The duration of an attempt. */
 export interface Times {
   readonly ms: number;
   /** Milliseconds of `ms` that passed before the call went out, while its server started. */
@@ -147,7 +147,7 @@ export type Happening =
     readonly task: string;
     readonly attempt: number;
     readonly effect: Effect;
-    /** What was sent, where it acts on the world: after a crash somebody has to find out whether it happened. */
+    /** The arguments of a sent call that acts on the world: after a crash a person has to find out if it happened. */
     readonly arguments?: JsonObject;
     /** The approval that this uses up. */
     readonly approval?: string;
@@ -158,9 +158,9 @@ export type Happening =
     readonly attempt: number;
     readonly bytes: number;
     readonly output: Output;
-    /** What code leaves for the rest of the run. */
+    /** The state that code leaves for the rest of the run. */
     readonly state?: JsonObject;
-    /** What the author of its code should know. */
+    /** A note to the author of its code. */
     readonly note?: string;
   }
   | Times & {
@@ -187,7 +187,7 @@ export type Happening =
     readonly task: string;
     readonly attempt: number;
     readonly why: string;
-    /** Which of the calls that its code made may or may not have happened. */
+    /** The number of the call of its code that may or may not have happened. */
     readonly call?: number;
   }
   | CallHappening

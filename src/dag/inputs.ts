@@ -3,7 +3,7 @@ import type { TaskStatus } from "./event.ts";
 import { type Reference, referencesIn, referred, resolveReferences } from "./references.ts";
 import type { TaskState } from "./run_state.ts";
 
-/** What code sees of a task it depends on. */
+/** A dependency as code sees it. */
 export interface Dependency {
   readonly status: TaskStatus;
   readonly output: Json;
@@ -63,7 +63,7 @@ function inlineValue(tasks: Tasks, { id, text }: Reference): Json {
   throw new AgentCardsError("REFERENCE_INVALID", `${text} leads nowhere: task ${id} gave nothing (${task?.status})`);
 }
 
-/** What code sees of the tasks it depends on, whether they succeeded or not. */
+/** The dependencies of a code task as its code sees them, failed ones too. */
 export async function dependenciesOf(
   ids: readonly string[],
   tasks: Tasks,
@@ -83,7 +83,7 @@ export async function dependenciesOf(
 const KEPT_ARGUMENTS = 32_768;
 const KEPT_BEGINNING = 2_000;
 
-/** What was sent, for whoever has to decide about the call, as far as the journal keeps it. */
+/** The arguments that were sent, as far as the journal keeps them, for a decision about the call. */
 export function sentArguments(args: JsonObject): { arguments: JsonObject } {
   const json = JSON.stringify(args);
   if (json.length <= KEPT_ARGUMENTS) return { arguments: args };

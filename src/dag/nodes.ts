@@ -13,7 +13,7 @@ export interface Node extends Ready {
   readonly effect: Effect;
   layer: number;
   height: number;
-  /** How many tasks it still waits for. */
+  /** The number of tasks that it still waits for. */
   missing: number;
   isSettled: boolean;
   readonly dependents: Node[];
@@ -64,14 +64,14 @@ export function createNodes(plan: Plan, state: RunState, ports: Pick<RunPorts, "
     grow,
     isSettled: (id: string) => nodes.get(id)?.isSettled === true,
     unsettled: () => [...nodes.values()].filter((node) => !node.isSettled),
-    /** What was under way when the runner before stopped, and may not be done again unasked. */
+    /** The tasks that were under way when an earlier runner stopped, and may not be done again unasked. */
     interrupted: () =>
       [...nodes.values()].filter(({ id, isSettled }) => {
         const task = state.tasks.get(id);
         if (isSettled || !task || task.status === "in_doubt") return false;
         return task.status === "running" && task.effectful === true || openEffects(task.calls).length > 0;
       }),
-    /** What waits for nothing, at the start. */
+    /** The tasks that can start at once. */
     free: () => initial.filter(isWaiting),
     /** Marks a task as settled; returns those that waited only for it. */
     settle(node: Node): Node[] {

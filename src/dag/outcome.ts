@@ -14,7 +14,7 @@ export function endsOf({ plan, tasks }: Ended): TaskState[] {
   return plan.filter(({ id }) => !needed.has(id)).flatMap(({ id }) => tasks.get(id) ?? []);
 }
 
-/** How the tasks of a run stand to each other's failures. */
+/** The relations between failed tasks of a run and the tasks that took up their failures. */
 export interface Failures {
   /** True for a task that failed, and for one that was skipped because of a failure. */
   isFailure(id: string): boolean;
@@ -69,7 +69,7 @@ export function failuresOf({ plan, tasks }: Ended): Failures {
 }
 
 /**
- * How a run ended whose tasks have all ended: by its ends alone. An end that was skipped because a condition was false
+ * The status of a run whose tasks have all ended: by its ends alone. An end that was skipped because a condition was false
  * counts as succeeded, unless the condition named a failure that no other task took up.
  */
 export function outcomeOf(state: RunState): { status: Exclude<EndStatus, "aborted">; error?: string } {

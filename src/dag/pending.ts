@@ -7,14 +7,14 @@ import type { RunState } from "./run_state.ts";
 export interface Held extends WaitingCall {
   readonly reason: "effects" | "approval" | "question" | "sign_in";
   readonly why: string;
-  /** What exactly an approval would be for. */
+  /** The hash of the subject of an approval. */
   readonly hash?: string;
   readonly definition?: string;
 }
 
 export interface Waiting {
   readonly held: ReadonlyMap<string, Held>;
-  /** Why the run was told to start nothing more. */
+  /** The reason why the run starts nothing more. */
   readonly stopped: string | undefined;
   readonly layers: number;
 }
@@ -31,7 +31,7 @@ const CHOICES: Readonly<Record<PauseReason, readonly string[]>> = {
   restored: ["resolve", "continue", "abort"],
 };
 
-/** What a run that cannot go on waits for: what must be known first comes first. */
+/** The pause of a run that cannot go on: the fact that must be known first comes first. */
 export function pendingOf(state: RunState, { held, stopped, layers }: Waiting): Pending {
   const doubtful = [...state.tasks.values()].filter(({ status }) => status === "in_doubt");
   if (doubtful.length > 0) {
@@ -79,7 +79,7 @@ function made(reason: PauseReason, more: Pick<Pending, "why" | "calls" | "hash" 
   return { reason, for: isForHuman ? "human" : "agent", ...more, choices: CHOICES[reason] };
 }
 
-/** What may or may not have happened: the call of a task, or what its code called, the one to be decided first. */
+/** The calls that may or may not have happened: that of a task, or those of its code; the one to be decided first leads. */
 function doubtfulCalls({ plan, tasks }: RunState, id: string): WaitingCall[] {
   const task = plan.find((candidate) => candidate.id === id);
   if (!task) return [{ task: id }];
@@ -91,7 +91,7 @@ function isEnded({ tasks }: RunState, id: string): boolean {
   return status !== undefined && status !== "waiting" && status !== "running";
 }
 
-/** What lists of runs show. */
+/** The summary that lists of runs show. */
 export function summaryOf({ tasks, pending, activeMs, error }: RunState): JsonObject {
   const all = [...tasks.values()];
   return {

@@ -7,11 +7,11 @@ import type { Plan, PlannedTask, Task } from "./task.ts";
 
 export interface PlanOptions {
   readonly maxTasks: number;
-  /** What is wrong with a task itself: an unknown tool, arguments that its schema does not allow. */
+  /** The problems of a task itself: an unknown tool, arguments that its schema does not allow. */
   check(task: Task): readonly string[];
 }
 
-/** How many problems one error names; the rest is counted. */
+/** The number of problems that one error names; the rest is counted. */
 const SHOWN_PROBLEMS = 20;
 const SHOWN_OF_A_TASK = 5;
 

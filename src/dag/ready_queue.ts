@@ -1,7 +1,7 @@
 /** Something that can run now, on a server, with a rank: the higher goes first. */
 export interface Ready {
   readonly server: string;
-  /** Whether it takes a place that other runs wait for. Code and saved workflows wait for calls that need such places. */
+  /** True if it takes a place that other runs wait for. Code and saved workflows wait for calls that need such places. */
   readonly isShared: boolean;
   readonly height: number;
   readonly place: number;
@@ -14,7 +14,7 @@ export interface Caps {
   readonly places?: Places | undefined;
 }
 
-/** What is ready to run, longest path first, within how much may run at once, in all and on each server. */
+/** Orders the ready tasks, longest path first, within the numbers that may run at once, in all and on each server. */
 export function createReadyQueue<T extends Ready>(caps: Caps) {
   const lines = new Map<string, { heap: T[]; running: number }>();
   let running = 0;
@@ -49,7 +49,7 @@ export function createReadyQueue<T extends Ready>(caps: Caps) {
         return pop(best.heap);
       }
     },
-    /** Whether the last look found something that waits for a place of another run. */
+    /** True if the last look found a task that waits for a place of another run. */
     isWaiting: () => isWaiting,
     /** Counts one as running again that was given back for a while. */
     takeBack(item: T): void {

@@ -1,7 +1,7 @@
 import type { CodeCall } from "./code_call.ts";
 
 export interface ReplayOptions {
-  /** How long code may take between its calls while it does what it did before. */
+  /** The time that code may take between calls that it made before. */
   readonly patienceMs?: number;
   /** The code goes another way than it did. */
   onDiverged(): void;
@@ -51,7 +51,7 @@ export function createReplay(
     timer = waiting > 0 ? setTimeout(waitNoLonger, patienceMs) : undefined;
   }
 
-  /** What code hears need not wait for a call that it makes after a long sleep; a new call does. */
+  /** Lets answers go out without waiting for a call that code makes after a long sleep; a new call waits. */
   function waitNoLonger(): void {
     const hadWaited = waiting;
     goOn(true);
@@ -85,7 +85,7 @@ export function createReplay(
       place = steps.length;
       goOn();
     },
-    /** What was called before, acts on the world, and was not called again. */
+    /** An acting call that was made before and was not made again. */
     missing: (): CodeCall | undefined => [...left.values()].flat().find(isDone),
     hasActed: (): boolean => before.some(isDone),
     /** Nobody waits for anything any more. */

@@ -8,14 +8,14 @@ import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";
 import type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
 
-/** How one try of a task ended. Failures are data: nothing here throws. */
+/** The end of one attempt of a task. Failures are data: nothing here throws. */
 export type TaskResult =
   | {
     readonly ok: true;
     readonly output: Output;
     readonly bytes: number;
     readonly state?: JsonObject;
-    /** What the author of its code should know. */
+    /** A note to the author of its code. */
     readonly note?: string;
   }
   | {
@@ -64,7 +64,7 @@ export interface CallFromCodeOptions {
   pause(): () => void;
 }
 
-/** What a run needs from outside. */
+/** The functions that a run needs from outside. */
 export interface RunPorts {
   callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult>;
   runCode(
@@ -72,7 +72,7 @@ export interface RunPorts {
     given: { deps: Readonly<Record<string, Dependency>>; context: JsonObject },
     options: CodeOptions,
   ): Promise<TaskResult>;
-  /** What code calls by a name, as a task of its own. */
+  /** The tool that code calls by a name, as a task of its own. */
   toolFor(task: CodeTask, asked: string, args: JsonObject): Promise<ToolTask>;
   effectOf(task: Task): Effect;
   /** The server a task keeps busy. */
@@ -93,7 +93,7 @@ export interface RunInput {
   /** The places on servers that the runs of a session share. */
   readonly places?: SharedPlaces;
   readonly now?: () => number;
-  /** How long code that runs again may take between two calls that it made before. */
+  /** The time that code which runs again may take between two calls that it made before. */
   readonly patienceMs?: number;
 }
 
@@ -105,7 +105,7 @@ export interface AboutDecision {
 
 /** A run that goes on by itself until it ends or has to wait. */
 export interface Run {
-  /** What happens, as it happens. Ends when the run ends or pauses, which is then in the journal. */
+  /** The events of the run as they happen. Ends when the run ends or pauses, which is then in the journal. */
   readonly events: AsyncGenerator<RunEvent, void>;
   /**
    * Applies a decision that was made meanwhile (`bigger`: the plan with injected tasks); throws when it does not fit.

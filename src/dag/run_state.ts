@@ -3,7 +3,7 @@ import type { CodeCall } from "./code_call.ts";
 import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, SkipCause, TaskStatus } from "./event.ts";
 import type { Task } from "./task.ts";
 
-/** How one task stands. */
+/** The state of one task. */
 export interface TaskState {
   readonly id: string;
   readonly status: TaskStatus | "waiting" | "running";
@@ -30,7 +30,7 @@ export interface TaskState {
   readonly doubt?: number;
   /** The decider, where a decision skipped it. */
   readonly skippedBy?: DecidedBy;
-  /** Why it was skipped, where the run itself did it. */
+  /** The reason why it was skipped, where the run itself did it. */
   readonly because?: SkipCause;
   /** The calls so far that succeeded without fulfilling `until`, and the time of the last of them. */
   readonly polls?: number;
@@ -43,7 +43,7 @@ export interface Approval {
   readonly expires: number;
 }
 
-/** What a run has gathered so far, in the words of those who watch it. */
+/** The state of a run so far, in the words of those who watch it. */
 export interface WorkflowState {
   readonly messages: readonly { readonly at: number; readonly text: string }[];
   readonly tasks: readonly { readonly id: string; readonly status: TaskStatus; readonly at: number }[];
@@ -53,7 +53,7 @@ export interface WorkflowState {
     readonly decision: Decision;
     readonly note?: string;
   }[];
-  /** What code tasks left for the rest of the run, later ones over earlier ones. */
+  /** The state that code tasks left for the rest of the run, later ones over earlier ones. */
   readonly context: JsonObject;
 }
 
@@ -69,12 +69,12 @@ export interface RunState {
   readonly isRestored?: boolean;
   /** By what exactly was approved. */
   readonly approvals: ReadonlyMap<string, Approval>;
-  /** What a human did not allow, by what exactly it was, with the reason where one was given. */
+  /** The calls that a human did not allow, by the hash of their approval, with the reason where one was given. */
   readonly refused: ReadonlyMap<string, string | undefined>;
   /** Tasks, and calls of code by task and key, that may act on the world; tasks that a pause was taken after. */
   readonly released: ReadonlySet<string>;
   readonly passed: ReadonlySet<string>;
-  /** How many layers may run where a run stops after each. */
+  /** The number of layers that may run where a run stops after each. */
   readonly layers: number;
   readonly error?: string;
   readonly seq: number;
@@ -84,11 +84,11 @@ export interface RunState {
   readonly activeMs: number;
   /** The `activeMs` of its last beginning: a run that is repaired has its time anew. */
   readonly clockFrom?: number;
-  /** When it last began to run; 0 while it rests. */
+  /** The time at which it last began to run; 0 while it rests. */
   readonly runningSince: number;
 }
 
-/** How long a run has really run until now, or until it came to rest. */
+/** The time that a run has really run until now, or until it came to rest. */
 export function ranMs({ activeMs, runningSince, status, last }: RunState, now = last): number {
   return activeMs + (status === "running" && runningSince > 0 ? Math.max(0, now - runningSince) : 0);
 }

@@ -95,7 +95,7 @@ function isOfTask(event: RunEvent): event is TaskEvent {
   return "task" in event;
 }
 
-/** What happens to one task. */
+/** Takes up an event of one task. */
 function reduceTask(state: Mutable, event: TaskEvent): void {
   const { at } = event;
   const settle = (id: string, status: TaskStatus, more: Change) => {
@@ -168,7 +168,7 @@ function reduceTask(state: Mutable, event: TaskEvent): void {
   }
 }
 
-/** What happens to the run as a whole. */
+/** Takes up an event of the run as a whole. */
 function reduceRun(state: Mutable, event: Exclude<RunEvent, TaskEvent>): void {
   const { at } = event;
   const say = (text: string) => state.workflow.messages.push({ at, text });

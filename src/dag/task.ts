@@ -42,9 +42,9 @@ export type Task = ToolTask | CodeTask;
 /** A task with its place in the plan. */
 export interface PlannedTask {
   readonly task: Task;
-  /** How many tasks must come one after another before it. */
+  /** The number of tasks that must come one after another before it. */
   readonly layer: number;
-  /** How many tasks come one after another from it on: the longest path goes first. */
+  /** The number of tasks that come one after another from it on: the longest path goes first. */
   readonly height: number;
 }
 

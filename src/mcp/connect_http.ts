@@ -27,7 +27,7 @@ import { createPatience, type Patience } from "./pending.ts";
 
 export interface ConnectHttpOptions {
   readonly version: string;
-  /** What we can answer when the server asks. */
+  /** The questions of the server that we can answer. */
   readonly capabilities: Capabilities;
   readonly maxFrameBytes: number;
   readonly startTimeoutMs: number;

@@ -20,7 +20,7 @@ import {
 
 export interface ConnectOptions extends SpawnContext {
   readonly version: string;
-  /** What we can answer when the server asks. */
+  /** The questions of the server that we can answer. */
   readonly capabilities: Capabilities;
   readonly maxFrameBytes: number;
   /** Above this a frame is parsed elsewhere. */

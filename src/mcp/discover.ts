@@ -44,7 +44,7 @@ export async function fetchLists(server: string, upstream: Upstream, limits: Lis
   const most = limits.tools_per_server;
   const list = (method: string, key: string) =>
     readPages(upstream, { method, key, most, mostBytes: MAX_LIST_BYTES, timeoutMs: LIST_TIMEOUT_MS });
-  /** What cannot be had costs nobody the tools. */
+  /** Reads a further list; a failure there does not lose the tools. */
   const also = async (isOffered: boolean, method: string, key: string) => {
     if (!isOffered) return [];
     const bounds = { most, mostBytes: MAX_OFFER_BYTES, timeoutMs: OFFER_TIMEOUT_MS };
@@ -183,7 +183,7 @@ export async function readTools(
   return Object.freeze({ tools: Object.freeze([...tools.values()]), dropped, repaired });
 }
 
-/** Why a definition cannot be used at all. */
+/** The reason why a definition cannot be used at all. */
 function unusable(item: unknown, maxBytes: number): string | undefined {
   if (!isObject(item)) return "the definition is not an object";
   if (typeof item.name !== "string" || !NAME.test(item.name)) {
@@ -249,7 +249,7 @@ function withoutRemoteIcons(definition: Record<string, unknown>): Record<string,
   return kept.length > 0 ? { ...rest, icons: kept } : rest;
 }
 
-/** What else a definition says; it reaches clients that see the tool itself. Tasks are not ours to promise. */
+/** The other fields of a definition; they reach clients that see the tool itself. Tasks are not ours to promise. */
 function more(raw: Record<string, unknown>): { more?: JsonObject } {
   const {
     name: _1,

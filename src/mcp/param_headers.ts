@@ -65,7 +65,7 @@ export function headersOf(params: readonly ParamHeader[], args: unknown): Record
   }));
 }
 
-/** What a header can hold as it is: visible ASCII with blanks and tabs inside. */
+/** The texts that a header can hold as they are: visible ASCII with blanks and tabs inside. */
 const AS_IT_IS = /^(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?$/;
 const LOOKS_ENCODED = /^=\?base64\?.*\?=$/i;
 
@@ -100,7 +100,7 @@ export function createMirror() {
   }
 
   return {
-    /** Why a tool cannot be called over HTTP. */
+    /** The reason why a tool cannot be called over HTTP. */
     unusable({ inputSchema }: Record<string, unknown>): string | undefined {
       const found = paramHeaders(inputSchema);
       return typeof found === "string" ? found : undefined;

@@ -7,7 +7,7 @@ type Request = (method: string, params: Record<string, unknown>, options: Reques
 
 interface Waiter {
   readonly method: string;
-  /** How much of its time is left. */
+  /** The rest of its time. */
   left(): number;
   readonly onProgress: RequestOptions["onProgress"];
   settle(reply: CallResult): void;
@@ -15,7 +15,7 @@ interface Waiter {
   giveUp(): void;
 }
 
-/** How long the calls on one connection may still take. */
+/** The time that the calls on one connection may still take. */
 export interface Patience {
   /** Gives a function that tells how much is left of so much time. */
   start(timeoutMs: number): () => number;

@@ -3,15 +3,15 @@ import { unrefTimer } from "../platform/start.ts";
 import type { Dropped } from "./traffic.ts";
 import type { RequestOptions, ServerEvent, Upstream } from "./upstream.ts";
 
-/** Where a server is in its life. */
+/** The state of a server in its life. */
 export type ServerState = "stopped" | "starting" | "running" | "failing";
 
-/** What one can see of a server from outside. */
+/** The state of a server as others see it. */
 export interface ServerStatus {
   readonly state: ServerState;
   readonly lastError?: string;
   readonly startMs?: number;
-  /** How much of its output was left out, where anything was. */
+  /** The counts of its output that was left out, where any was. */
   readonly dropped?: Dropped;
 }
 
@@ -21,7 +21,7 @@ export interface Server extends AsyncDisposable {
   status(): ServerStatus;
   /** Sends a request, starting the server when needed. */
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
-  /** What the running server lists, starting it when needed. */
+  /** The lists of the running server, which is started when needed. */
   catalogue(): Promise<Catalogue>;
   /** The same, read anew; a list that is being read counts. */
   look(signal: AbortSignal): Promise<Catalogue>;
@@ -45,7 +45,7 @@ export interface ServerOptions {
   /** Reads the lists of a server that has just started or said that they changed. */
   list(upstream: Upstream, startMs: number): Promise<Catalogue>;
   onEvent(event: string, fields?: Record<string, unknown>): void;
-  /** How much of what it sent unasked was left out. */
+  /** The counts of its unasked output that was left out. */
   dropped(): Dropped;
 }
 
@@ -301,7 +301,7 @@ function leftOut(dropped: Dropped): Pick<ServerStatus, "dropped"> {
   return Object.values(dropped).some((count) => count > 0) ? { dropped } : {};
 }
 
-/** What a promise gives, unless whoever waits for it goes; then the work goes on without them. */
+/** The value of a promise, unless the signal aborts first; then the work goes on for itself. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise;
   promise.catch(() => {});

@@ -8,7 +8,7 @@ import type { ServerProcess } from "./process.ts";
 export type Message = Record<string, unknown>;
 
 export interface StdioOptions {
-  /** How long a frame may be just now; the bytes of a longer one are not kept. */
+  /** The longest frame that is allowed just now; the bytes of a longer one are not kept. */
   mostBytes(): number;
   /** Told of a frame that was too long; gives why the connection cannot go on, unless it can. */
   onTooLong(): string | undefined;
@@ -49,7 +49,7 @@ export interface StdioTransport extends Transport {
   write(message: unknown): void;
   /** Ends the connection at once because of what the server did. */
   fail(reason: string): void;
-  /** Why the connection ended, once it has. */
+  /** The reason why the connection ended, once it has. */
   readonly reason: string | undefined;
 }
 
@@ -213,7 +213,7 @@ export function createStdioTransport(process: ServerProcess, options: StdioOptio
   return transport;
 }
 
-/** Whether a line was put together from several chunks, and so shares its memory with none of them. */
+/** True if a line was put together from several chunks, and so shares its memory with none of them. */
 const isOwn = (line: Uint8Array) => line.byteLength === line.buffer.byteLength;
 
 const OPEN_BRACE = 0x7b;

@@ -1,14 +1,14 @@
-/** What a server sends unasked: log messages, progress, other notifications, requests of its own. */
+/** The kinds of frames that a server sends unasked: log messages, progress, other notifications, requests of its own. */
 export type Unasked = "message" | "progress" | "notification" | "request";
 
-/** How much of a server's output was left out since it was configured, by kind. */
+/** The counts of a server's output that was left out since it was configured, by kind. */
 export type Dropped = Readonly<Record<Unasked | "garbage", number>>;
 
 /** The budgets of one server for what it sends unasked. */
 export interface Traffic {
   /** Takes from a budget; false where it is used up, and then the frame is counted as dropped. */
   admit(kind: Unasked, bytes: number): boolean;
-  /** Whether a budget has nothing left, without taking from it; counts the frame as dropped if so. */
+  /** True if a budget has nothing left, without taking from it; counts the frame as dropped if so. */
   isSpent(kind: Unasked): boolean;
   /** The end of a flood, by `performance.now()`: until then frames are looked at before they are parsed. */
   readonly floodsUntil: number;

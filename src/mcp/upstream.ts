@@ -14,7 +14,7 @@ export interface RequestOptions {
   readonly onProgress?: (progress: Record<string, unknown>) => void;
   /** Told when the request goes out, which is after its server has started. */
   readonly onSent?: () => void;
-  /** What whoever asks can answer; a server of the stateless protocol is told with every request. */
+  /** The questions that the caller can answer; a server of the stateless protocol is told with every request. */
   readonly capabilities?: () => Capabilities;
   /** From which level on whoever asks wants to hear what the server logs meanwhile; told likewise. */
   readonly logLevel?: string;
@@ -23,14 +23,14 @@ export interface RequestOptions {
 /** A server that is connected and has said which protocol it speaks. */
 export interface Upstream {
   readonly era: Era;
-  /** What it says it can do. */
+  /** The capabilities that it declares. */
   readonly capabilities: Capabilities;
   readonly instructions?: string;
   /** The version that it says it has. */
   readonly version?: string | undefined;
   readonly pid?: number;
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<CallResult>;
-  /** Why a tool that it lists cannot be called, where its transport says so. */
+  /** The reason why a tool that it lists cannot be called, where its transport says so. */
   unusable?(definition: Record<string, unknown>): string | undefined;
   /** Tells the server something, where its protocol has such notes. */
   notify(method: string): void;
@@ -44,7 +44,7 @@ export interface Upstream {
 /** The verdict on a server's protocol, kept so that nobody has to probe for it again. */
 export type Era = PriorDiscovery;
 
-/** What a server says by itself. */
+/** A message that a server sends by itself. */
 export type ServerEvent =
   | { readonly kind: "list_changed"; readonly list: ListName }
   | { readonly kind: "resource_updated" | "log" | "elicitation_complete"; readonly params: Record<string, unknown> };
@@ -54,7 +54,7 @@ export type ListName = "tools" | "resources" | "prompts";
 /** Does something for which a server waits; the time of its calls stands still meanwhile. */
 export type WhileAsked = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** What an upstream needs from above. */
+/** The functions that an upstream needs from above. */
 export interface UpstreamHandlers {
   onEvent(event: ServerEvent): void;
   /** Answers a server's question, or throws. */
@@ -155,7 +155,7 @@ export function eraOf(client: Client): Era {
   return discover ? { kind: "modern", discover } : { kind: "legacy" };
 }
 
-/** Whether a stored verdict is one (it comes out of the database, so it is checked). */
+/** True if a stored verdict is one (it comes out of the database, so it is checked). */
 export function isEra(value: unknown): value is Era {
   return isObject(value) && (value.kind === "legacy" || (value.kind === "modern" && isObject(value.discover)));
 }
@@ -189,7 +189,7 @@ export function withMeta(params: Record<string, unknown>, meta: Record<string, u
   return { ...params, _meta: { ...meta, ...isObject(params._meta) ? params._meta : {} } };
 }
 
-/** What every request of the stateless protocol carries about us. */
+/** The metadata about us in every request of the stateless protocol. */
 export function modernEnvelope({ version, capabilities }: ClientOptions, protocol: string): Record<string, unknown> {
   return {
     "io.modelcontextprotocol/protocolVersion": protocol,

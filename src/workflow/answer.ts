@@ -44,7 +44,7 @@ export interface RunBody {
   readonly stats: RunStats & { readonly tokens_kept: number };
 }
 
-/** What a run waits for; lists know only the first four. */
+/** The pause of a run; lists know only the first four fields. */
 export interface PendingView {
   readonly reason: string;
   readonly for?: string;
@@ -92,7 +92,7 @@ async function answerOf({ id, state }: RunView, session: Session): Promise<JsonO
   };
 }
 
-/** What an agent can do about a run that did not complete. */
+/** The next step for an agent after a run that did not complete. */
 function nextStep(tasks: readonly TaskState[]): string {
   const inDoubt = tasks.find(({ status }) => status === "in_doubt");
   const refused = tasks.find(({ error }) => isNotAllowed(error));
@@ -199,7 +199,7 @@ function lineOf({ id, status, ms, bytes, error, note }: TaskState, errorLength: 
   return note === undefined ? line : { ...line, note };
 }
 
-/** What the run waits for, in the words of the tools that can decide it. */
+/** The pause of a run in the words of the tools that can decide it. */
 export function pendingText(id: string, { reason, for: whom, why, calls, choices }: Pending): JsonObject {
   const [first, ...others] = calls;
   const also = others.slice(0, SHOWN_CALLS).map((call) => ({ task: call.task, ...callText(call, 300) }));
@@ -235,7 +235,7 @@ function callText({ tool, arguments: given, code }: WaitingCall, length: number)
 
 export type RunStats = Readonly<Record<"wall_ms" | "critical_path_ms" | "sequential_ms", number>>;
 
-/** How long it took, how long its longest path took, and how long it would have taken one by one. */
+/** The times of a run: in all, of its longest path, and of its tasks one by one. */
 export function statsOf(state: RunState): RunStats {
   const { plan, tasks } = state;
   const finish = new Map<string, number>();

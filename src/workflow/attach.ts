@@ -1,7 +1,7 @@
 import type { RunState } from "../dag/mod.ts";
 import { AgentCardsError, type Caller, messageOf, within } from "../model/mod.ts";
 
-/** How long a request that was sent again waits for a journal that cannot be read yet, and how often it looks. */
+/** The time that a repeated request waits for a journal that cannot be read yet, and the interval of its looks. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 

@@ -58,7 +58,7 @@ export function codePort(session: Session, { sandbox, types }: CodeServices): Ru
   };
 }
 
-/** What the author of code that failed may want to know: how the tools are called that its intent means. */
+/** The tools that the intent of failed code means, with the names by which code calls them. */
 async function toolsFor({ intent }: CodeTask, session: Session): Promise<string> {
   if (intent === undefined) return "";
   const tools = await chosenTools(session, { intent }).catch(() => []);

@@ -38,7 +38,7 @@ export function changesTasks(action: Action): boolean {
   return action === "retry" || action === "replace" || action === "remove";
 }
 
-/** What somebody wants to be done with a run. */
+/** A request to do something with a run. */
 export interface Request {
   readonly workflow_id: string;
   readonly action: Action;
@@ -49,15 +49,15 @@ export interface Request {
   readonly value?: Json | undefined;
   /** The reason of the decision, in words. */
   readonly note?: string | undefined;
-  /** What exactly was shown to the human who approves. */
+  /** The hash of the call that was shown to the human who approves. */
   readonly hash?: string;
   /** The key of the client's request that brings it. */
   readonly key?: string | undefined;
-  /** Whether it waits for the run's next answer although it only asks for its status. */
+  /** True if it waits for the run's next answer although it only asks for its status. */
   readonly isAttached?: boolean;
 }
 
-/** What a decision about a run that rests means for its journal; an error when it does not fit what the run waits for. */
+/** The rows of a decision about a run that rests; an error when the decision does not fit the pause. */
 export function happeningsOf(request: Request, by: DecidedBy, about: About): Happening[] {
   const { key, note } = request;
   const more = { ...key !== undefined && { request: key }, ...note !== undefined && { note } };
@@ -147,7 +147,7 @@ function resettable(request: Request, state: RunState, ids: readonly string[]): 
   return [...chosen];
 }
 
-/** Why a task may be neither run again nor replaced. */
+/** The reason why a task may be neither run again nor replaced. */
 function problemOf(task: TaskState | undefined, isReplaced: boolean): string | undefined {
   if (!task) return isReplaced ? "is not in the run; inject adds tasks" : "is not in the run";
   const { status, skippedBy } = task;

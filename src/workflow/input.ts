@@ -21,7 +21,7 @@ const RUN = z.strictObject({
   options: OPTIONS.optional(),
 });
 
-/** What can be done with a run. */
+/** The actions on a run. */
 export const ACTIONS = [
   "status",
   "continue",
@@ -48,7 +48,7 @@ const RESUME = z.strictObject({
   note: z.string().max(2_000).optional(),
 });
 
-/** What was sent to be run: tasks, or what is wanted in words. */
+/** The request to run something: tasks, or an intent in words. */
 export type RunRequest =
   | { readonly tasks: unknown[]; readonly options: RunOptions }
   | { readonly intent: string; readonly options: RunOptions };
@@ -148,7 +148,7 @@ function idsIn(
   return [...new Set(named as string[])];
 }
 
-/** What else is wanted of a run, in words. */
+/** A further requirement of a run, in words. */
 export interface Replan {
   readonly workflow_id: string;
   readonly action: "replan";

@@ -35,7 +35,7 @@ export async function listRuns(session: WorkSession): Promise<JsonObject> {
   };
 }
 
-/** Whether a run was begun before this engine: the engine has no memory of the sessions before it. */
+/** True if a run was begun before this engine: the engine has no memory of the sessions before it. */
 function isEarlier({ created }: RunReport): boolean {
   return created < performance.timeOrigin;
 }

@@ -26,7 +26,7 @@ export interface RunView {
   readonly state: RunState;
 }
 
-/** Who decides, and who waits for what comes of it. */
+/** The session that decides, and the caller that waits for the result. */
 export interface Decider {
   readonly session: Session;
   readonly caller: Caller;
@@ -71,7 +71,7 @@ const LARGEST_SNAPSHOT = 4_000_000;
 /** So many runs of a session are listed to its agent. */
 const REMEMBERED_RUNS = 50;
 const PRUNE_EVERY_RUNS = 10;
-/** How long a stopping engine waits for calls that act on the world. */
+/** The time that a stopping engine waits for calls that act on the world. */
 const LEAVE_MS = 3_000;
 
 export interface LiveRunsOptions {
@@ -291,7 +291,7 @@ function isJournalLost(error: unknown): boolean {
   return error instanceof AgentCardsError && error.code === "DB_UNUSABLE";
 }
 
-/** Whoever waited for such a run must not start it again, unless it has never begun. */
+/** The error for a caller that waited: it must not start the run again, unless the run has never begun. */
 async function brokenOff({ id, written }: LiveRun, error: AgentCardsError): Promise<AgentCardsError> {
   const isWritten = await written.then(() => true, () => false);
   if (!isWritten && error.data?.isUnwritten === true) return error;
@@ -308,7 +308,7 @@ async function brokenOff({ id, written }: LiveRun, error: AgentCardsError): Prom
   );
 }
 
-/** What a cancelled call says about why, when it was really called off: neither too slow for its client nor cut off. */
+/** True if a call was really cancelled by its client: neither too slow for it nor cut off. */
 function isCalledOff({ reason }: AbortSignal): boolean {
   return isObject(reason) && typeof reason.cancelled === "string" && !/time(d)?[ -]?out/i.test(reason.cancelled);
 }

@@ -4,7 +4,7 @@ import { variablesOf } from "../config/mod.ts";
 import { kindOf, type RunRow, type Task } from "../dag/mod.ts";
 import { canonicalJson, OWN_SERVER, sha256, splitToolId, WORKFLOW_SERVER } from "../model/mod.ts";
 
-/** Whether a session can start everything a run needs. */
+/** True if a session can start everything that a run needs. */
 export function canCarry(session: Session, { servers }: Pick<RunRow, "servers">): boolean {
   return servers.every((server) => session.unstartable(server) === undefined);
 }
@@ -15,7 +15,7 @@ export function serversOf(tasks: readonly Task[]): string[] {
   return [...new Set(names)].filter((name) => name !== OWN_SERVER && name !== WORKFLOW_SERVER).sort();
 }
 
-/** What a run needs to go on: its servers, the names of the variables that start them, and that all is as it was. */
+/** The needs of a run that goes on: its servers, the names of the variables that start them, and that all is as it was. */
 export async function needsOf(session: Session, tasks: readonly Task[]) {
   const code = tasks.flatMap((task) => task.type === "code_execution" ? [task.code] : []).join("\n");
   const servers = [...new Set([...serversOf(tasks), ...code === "" ? [] : serversSpokenOf(session, code)])].sort();
@@ -23,7 +23,7 @@ export async function needsOf(session: Session, tasks: readonly Task[]) {
   return { servers, variables: [...new Set(variables)], fingerprint: await fingerprintOf(session, servers) };
 }
 
-/** What a run was started under: the definitions of its servers, and the policy. */
+/** The hash of a run's circumstances: the definitions of its servers, and the policy. */
 export async function fingerprintOf({ config }: Session, servers: readonly string[]): Promise<string> {
   return await sha256(canonicalJson([servers.map((name) => config.servers[name] ?? null), config.policy]));
 }

@@ -16,7 +16,7 @@ export interface WorkSession extends Session {
 export interface StartRequest {
   readonly tasks: unknown;
   readonly options: RunOptions;
-  /** How lists call it. */
+  /** The name in lists. */
   readonly name: string;
   /** A call of it that was asked something before: the run starts out at rest and waits for the answer. */
   readonly asked?: Held;
@@ -47,7 +47,7 @@ export interface Workflows {
   state(id: string): RunState | undefined;
   /** The runs that a session has started or gone on with. */
   idsOf(session: Session): readonly string[];
-  /** Whether any run is running just now. */
+  /** True if any run is running just now. */
   isRunning(): boolean;
   /** Waits until no run needs the session any more. */
   released(session: Session): Promise<void>;

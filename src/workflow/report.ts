@@ -21,7 +21,7 @@ export interface TaskReport {
   readonly depends_on: readonly string[];
   readonly status: TaskStatus | "waiting" | "running";
   readonly attempt: number;
-  /** When it began, in milliseconds since 1970, and how long it took. */
+  /** The time of its start, in milliseconds since 1970, and its duration. */
   readonly began: number | null;
   readonly ms: number;
   readonly bytes: number;
@@ -41,7 +41,7 @@ export interface RunReport {
   /** Milliseconds it really ran. */
   readonly ms: number;
   readonly error: string | null;
-  /** What it waits for: reason, for whom, why, which task and call. */
+  /** The pause: reason, for whom, why, task and call. */
   readonly pending: PendingView | null;
 }
 

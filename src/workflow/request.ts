@@ -80,7 +80,7 @@ function toolIn(session: WorkSession, id: string): Tool | undefined {
   return session.inMemory(server, name);
 }
 
-/** What an agent is told of a suggestion, and what to do next. */
+/** The answer about a suggestion, with the next step. */
 function proposalAnswer({ mode, confidence, tasks, missing, explanation, problem, notes }: Proposal): JsonObject {
   return {
     mode,

@@ -14,7 +14,7 @@ export function restingState(state: RunState): RunState {
   };
 }
 
-/** Whether a run that did not say so rests, because its runner is gone. */
+/** True if a run rests without a row about it, because its runner is gone. */
 export function isResting({ status, isHeld }: RunRow): boolean {
   return status === "running" && !isHeld;
 }
@@ -31,7 +31,7 @@ export function checkFolder(id: string, cwd: string, { by, session }: Decider): 
   if (by === "agent" && cwd !== session.cwd) throw elsewhere(id, { cwd });
 }
 
-/** Where its folder is gone, every server would fail to start, and the run for good. */
+/** Refuses to go on with a run whose folder is gone: every server would fail to start, and the run for good. */
 export async function requireFolder({ id, cwd }: RunRow): Promise<void> {
   const info = await fs.stat(cwd).catch(() => undefined);
   if (info?.isDirectory) return;

@@ -53,7 +53,7 @@ export interface PortOptions {
 const ASKED_BY_TASK = "the task asks for approval";
 /** A task's own time, where neither it nor its server's definition says otherwise. */
 const TASK_TIMEOUT_MS = 30_000;
-/** What is kept in the journal itself; anything longer goes into a file of its own. */
+/** The longest value in the journal itself; a longer one goes into a file of its own. */
 const INLINE_CHARACTERS = 32_768;
 /** The same for what comes beside a value, which is mostly pictures. */
 const INLINE_BESIDE = 4_096;
@@ -61,7 +61,7 @@ const INLINE_BESIDE = 4_096;
 const LARGEST_CHECKED = 65_536;
 const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
-/** What a run needs, as one session can give it: its servers, its policy, its stored results, its humans. */
+/** Gives a run what one session has: its servers, its policy, its stored results, its humans. */
 export function createPorts(
   { run, chain, after, session, book, watchers, runCode, onProgress }: PortOptions,
 ): RunPorts {
@@ -177,7 +177,7 @@ export function createPorts(
     return { ok: true, output: { ...output, ...beside }, bytes };
   }
 
-  /** What a result holds besides its value, as it goes into the journal. */
+  /** The attachments of a result, as they go into the journal. */
   async function besideOf(task: ToolTask, result: ToolResult): Promise<Pick<Output, "beside">> {
     const beside = besideValue(result);
     if (!beside) return {};
@@ -262,7 +262,7 @@ type ReadValue = (result: ToolResult) => unknown;
 interface GivenUp {
   readonly isLate: boolean;
   readonly timeoutMs: number;
-  /** Whether the call had gone out. */
+  /** True if the call had gone out. */
   readonly isSent: boolean;
 }
 

@@ -202,7 +202,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
     return await goOn({ row, fold }, { decided: [], session, book: createToolBook(session), why: "as before" });
   }
 
-  /** What is asked about a run that is not running. */
+  /** Answers a request about a run that is not running. */
   async function rest(request: Request, decider: Decider, { row, carrier }: Carried): Promise<LiveRun | RunView> {
     const { workflow_id: id, action } = request;
     // What a crash interrupted goes on by itself, but not with tasks that are about to be changed.
@@ -362,7 +362,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
   };
 }
 
-/** Why a run rests whose tasks are being changed. */
+/** The reason of a run that rests while its tasks are being changed. */
 const HELD = "its tasks are being changed";
 
 async function aborted(signal: AbortSignal): Promise<void> {

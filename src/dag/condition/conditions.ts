@@ -10,7 +10,7 @@ export type Scope = "when" | "until" | "event";
 export interface Condition {
   /** The tasks that it names. */
   readonly names: ReadonlySet<string>;
-  /** Whether it holds; throws where it cannot be evaluated, or gives neither true nor false. */
+  /** True if it holds; throws where it cannot be evaluated, or gives neither true nor false. */
   holds(context: Readonly<Record<string, unknown>>): boolean;
 }
 

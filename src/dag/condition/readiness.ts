@@ -7,7 +7,7 @@ import type { TaskResult } from "../run_port.ts";
 import type { RunState } from "../run_state.ts";
 import type { Task } from "../task.ts";
 
-/** What becomes of a task once the tasks that it waits for have settled. */
+/** The verdict on a task once the tasks that it waits for have settled. */
 export type Readiness =
   | { readonly kind: "go" }
   | { readonly kind: "skip"; readonly why: string; readonly because: SkipCause }
@@ -35,7 +35,7 @@ async function judged(when: string, { tasks, options }: RunState, load: LoadStor
   }
 }
 
-/** Whether the call that was made now was the last one that the task may make. */
+/** True if the call that was made now was the last one that the task may make. */
 export function isLastPoll(task: Task, { tasks }: RunState): boolean {
   const times = task.type === "tool" && task.until ? task.until.times : 1;
   return (tasks.get(task.id)?.polls ?? 0) + 1 >= times;

@@ -61,7 +61,7 @@ export interface Journal {
 
 export interface JournalOptions {
   readonly leaseMs?: number;
-  /** Whether nobody else can have this database open: then leases of before are worth nothing. */
+  /** True if no other process can have this database open: then leases of before are worth nothing. */
   readonly isAlone: boolean;
   /** False once another process may have this database open: then nothing is acknowledged any more. */
   isStillOurs?(): boolean;

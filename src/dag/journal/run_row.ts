@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../model/mod.ts";
 import type { RunStatus } from "../event.ts";
 
-/** What is kept of a run besides what happens to it. */
+/** The facts about a run that are kept beside its events. */
 export interface RunHead {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface RunHead {
   readonly servers: readonly string[];
   /** Names of the variables that its servers need; never their values. */
   readonly variables: readonly string[];
-  /** What lists show of it. */
+  /** The summary that lists show. */
   readonly summary: JsonObject;
   /** The key of the client's request that started it. */
   readonly request?: string;
@@ -21,9 +21,9 @@ export interface RunHead {
 export interface RunRow extends RunHead {
   readonly status: RunStatus;
   readonly epoch: number;
-  /** Whether somebody holds its lease. */
+  /** True if a runner holds its lease. */
   readonly isHeld: boolean;
-  /** When it was last known to be alive, at most one lease late. */
+  /** The time at which it was last known to be alive, at most one lease late. */
   readonly seen: number;
   readonly created: number;
   readonly updated: number;

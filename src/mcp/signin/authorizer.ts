@@ -7,12 +7,12 @@ import { tokensAsKept } from "./provider.ts";
 import { keyOf } from "./sign_in.ts";
 import type { Challenge, Grant, TokenFile } from "./token_file.ts";
 
-/** How the requests of one connection show that they are signed in. */
+/** Gives the requests of one connection their tokens. */
 export interface Authorizer {
   readonly provider: AuthProvider;
   /** A `fetch` that remembers with which token each request was sent. */
   watch(fetch: Fetch): Fetch;
-  /** What became of a request that was refused for lack of a sign-in or of a right; undefined for any other failure. */
+  /** The error of a request that was refused for lack of a sign-in or of a right; undefined for any other failure. */
   refusal(error: unknown): Promise<AgentCardsError | undefined>;
   /** The server has answered: it waits for no sign-in. */
   accepted(): Promise<void>;

@@ -4,7 +4,7 @@ import { type Fetch, requireSafe } from "./addresses.ts";
 import { createAttempt, DEVICE_GRANT } from "./provider.ts";
 import type { Grant } from "./token_file.ts";
 
-/** What a person types, and where. */
+/** The code that a person types, and the address of the page. */
 export interface DeviceCode {
   readonly code: string;
   readonly page: URL;

@@ -13,7 +13,7 @@ import type { Grant } from "./token_file.ts";
 export const CODE_GRANT = "authorization_code";
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** What the SDK learns in the course of one sign-in. Nothing of it is kept before the sign-in has succeeded. */
+/** The facts that the SDK learns in the course of one sign-in. Nothing of it is kept before the sign-in has succeeded. */
 export interface Attempt {
   readonly provider: OAuthClientProvider;
   /** The page where the person signs in, once it is known. */

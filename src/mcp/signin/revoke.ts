@@ -3,7 +3,7 @@ import { guardedFetch } from "./addresses.ts";
 import { keyOf } from "./sign_in.ts";
 import type { TokenFile } from "./token_file.ts";
 
-/** What became of the tokens at the authorization server. */
+/** The end of the tokens at the authorization server. */
 export type Revoked = "revoked" | "not offered" | "failed";
 
 /** Forgets the tokens of a server, and tells its authorization server so (RFC 7009); undefined where there were none. */

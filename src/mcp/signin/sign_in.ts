@@ -67,7 +67,7 @@ export async function signInByDevice(server: ResolvedServer, options: DeviceSign
   }
 }
 
-/** What the next sign-in has to ask for: all that was granted and all that the server has refused a call for. */
+/** The scopes that the next sign-in has to ask for: all that was granted and all that the server has refused a call for. */
 async function challengeOf(server: ResolvedServer, { file, signal }: Pick<SignInOptions, "file" | "signal">) {
   const kept = file.find(keyOf(server));
   const found = await findChallenge(server, signal);

@@ -26,7 +26,7 @@ export interface Grant {
   readonly resource?: string;
 }
 
-/** What a server said when it refused a request. */
+/** The challenge of a server that refused a request. */
 export interface Challenge {
   readonly scope?: string;
   /** The address of its metadata. */

@@ -21,7 +21,7 @@ export interface WorkflowFile {
   readonly parameters?: JsonObject;
   readonly tasks: readonly unknown[];
   readonly options: RunOptions;
-  /** What starts it by itself, once a person has switched it on. */
+  /** The triggers that start it, once a person has switched it on. */
   readonly on?: readonly Trigger[];
 }
 
@@ -78,7 +78,7 @@ interface Given {
 
 const NO_TRIGGERS = { triggers: [], problems: [] };
 
-/** Where something stands, as the beginning of a sentence about it. */
+/** The place of a value in the file, as the beginning of a sentence. */
 type PlaceOf = (...at: (string | number)[]) => string;
 
 /** Parameters as a whole schema; a mapping of names to schemas means its properties, all of which must be given. */
@@ -139,7 +139,7 @@ function listProblems(tasks: unknown, placeOf: PlaceOf): string[] {
   );
 }
 
-/** What is wrong with the tasks by themselves: their forms, references, conditions, circles. Tools are not looked up. */
+/** The problems of the tasks by themselves: their forms, references, conditions, circles. Tools are not looked up. */
 async function taskProblems(tasks: readonly unknown[], placeOf: PlaceOf): Promise<string[]> {
   await loadConditions(tasks);
   try {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../model/mod.ts";
 import { OPTIONS } from "../input.ts";
 import { FORMS } from "../triggers/form.ts";
 
-/** What editors show beside a key. */
+/** The texts that editors show beside a key. */
 const TEXTS: Readonly<Record<string, string>> = {
   id: "1 to 64 letters, digits, _ or -",
   tool: "server:tool, or workflow:NAME",

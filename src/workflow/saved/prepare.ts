@@ -16,7 +16,7 @@ import type { WorkflowFile } from "./file.ts";
 export interface PreparedRun {
   readonly tasks: unknown;
   readonly options: RunOptions;
-  /** How lists call it. */
+  /** The name in lists. */
   readonly name: string;
 }
 

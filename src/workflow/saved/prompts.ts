@@ -46,7 +46,7 @@ export async function listPrompts(place: Place): Promise<JsonObject[]> {
   }));
 }
 
-/** Whether a prompt of the user has this name. */
+/** True if a prompt of the user has this name. */
 export async function hasPrompt(place: Place, name: unknown): Promise<boolean> {
   return (await promptFiles(place)).some((one) => one.name === name);
 }

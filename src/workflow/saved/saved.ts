@@ -20,7 +20,7 @@ import { projectFolder } from "./places.ts";
 import { NO_PARAMETERS, type PreparedRun, preparedRun } from "./prepare.ts";
 import { type BrokenWorkflow, createFolderReader, type FolderContent, type SavedWorkflow } from "./folder.ts";
 
-/** Where a session looks: in the home, and in its project where that is trusted. */
+/** The folders of a session: the home, and its project where that is trusted. */
 export type Place = Pick<Session, "loaded">;
 
 /** Saved workflows are files: found by search like a tool, called as `workflow:NAME`. */
@@ -59,7 +59,7 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
   let migrating: Promise<void> | undefined;
   let told = "";
 
-  /** Whoever asks next tries again. */
+  /** The move out of the database; after a failure the next caller tries again. */
   const migrated = () =>
     migrating ??= migrate().catch((error) => {
       migrating = undefined;

@@ -34,7 +34,7 @@ export interface Carrier {
   carry(start: Carried): Promise<RunStatus | undefined>;
   /** Starts one for a person who waits for its end or its first pause. */
   attempt(start: Omit<Carried, "onRun">, onEnd: (view: RunView, session: WorkSession) => Promise<void>): Promise<void>;
-  /** What a start would lack, in the words of whoever has to mend it. */
+  /** The things that a start would lack, in the words of the person who has to mend it. */
   missing(workflow: SavedWorkflow, folder: string | null): Promise<readonly string[]>;
   close(): void;
 }
@@ -47,7 +47,7 @@ export interface CarrierOptions {
   closeSession(session: WorkSession): Promise<void>;
 }
 
-/** How often the journal is asked about a run whose end nobody told. */
+/** The interval at which the journal is asked about a run whose end was not told. */
 const LOOK_EVERY_MS = 60_000;
 
 export function createCarrier({ home, saved, workflows, openSession, closeSession }: CarrierOptions): Carrier {

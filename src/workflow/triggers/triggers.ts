@@ -38,7 +38,7 @@ export interface TriggerReport {
 export interface TriggerText extends TriggerReport {
   readonly text: string;
   readonly hash: string;
-  /** What its runs would lack: a variable that no shell gives them, a server. */
+  /** The things that its runs would lack: a variable that no shell gives them, a server. */
   readonly missing: readonly string[];
 }
 
