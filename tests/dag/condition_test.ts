@@ -72,3 +72,17 @@ Deno.test("a condition ends soon, whatever it is given", () => {
   assert.ok(performance.now() - before < 2_000);
   assert.throws(() => compile("(".repeat(60) + "true" + ")".repeat(60), "until"), /is no condition/);
 });
+
+Deno.test("a condition tells which place it reads in vain, and what is there instead", () => {
+  const absent = (text: string) => compile(text, "when").absent({ deps, input: { day: "Monday" } });
+  assert.equal(
+    absent("deps.a.output.state == 'ready'"),
+    "deps.a.output has n, s, l, deep, so deps.a.output.state is null",
+  );
+  assert.equal(absent("deps['b-1'].output.n > 3"), 'deps["b-1"].output is null, so deps["b-1"].output.n is null');
+  assert.equal(absent("input.day == 'x' || input['a b'].c > 1"), 'input has day, so input["a b"].c is null');
+  assert.equal(absent("deps.a.output.l[7] > 1"), "deps.a.output.l is a list of 3, so deps.a.output.l[7] is null");
+  for (const text of ["has(deps.a.output.x)", "deps.a.output.x == null", "deps.a.output.l.exists(i, i.f == true)"]) {
+    assert.equal(absent(text), undefined, text);
+  }
+});

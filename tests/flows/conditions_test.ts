@@ -83,11 +83,23 @@ Deno.test("a run takes one way, waits until something is true, and asks a human,
   - { id: look, tool: files:read_text_file, arguments: { path: ${state} } }
   - { id: ship, tool: kit:echo, arguments: { text: shipped }, when: 'deps.look.output.content.contains("green")' }
   - { id: wait, tool: kit:echo, arguments: { text: waiting }, when: 'deps.look.output.content.contains("red")' }
+  - { id: odd, tool: kit:echo, arguments: { text: odd }, when: deps.look.output.contents == "green" }
+  - id: again
+    tool: files:read_text_file
+    arguments: { path: ${state} }
+    until: { when: output.state != "red", every_ms: 5, times: 3 }
 options: { priority: 5 }
 `,
   );
   const done = await home.run(["run", "way.yaml"]);
   assert.match(done.stdout, /ship {2}kit: shipped/);
+  assert.match(done.stdout, /⤼ wait was skipped: its condition was false: .*"red"\)\n/);
+  const absent = /odd was skipped: .* \(deps\.look\.output has content, so deps\.look\.output\.contents is null\)/;
+  assert.match(done.stdout, absent);
+  assert.match(
+    done.stdout,
+    /! again: The condition of until holds, but output has content, so output\.state is null\./,
+  );
   assert.equal(done.code, 0, done.stdout);
   const paused = await run(client, [task("a", "kit:append", { file: log, line: "z" }, { approve: "human" })]);
   assert.equal((await home.run(["runs", "abort", paused.workflow_id, "--note", "not today"])).code, 0);

@@ -35,7 +35,16 @@ export function printAnswer(answer: RunBody, terminal: Terminal): void {
     terminal.out(marked(paintStatus(paint, status, MARKS[status]), text, terminal));
   }
   if (wrong.length > SHOWN_ERRORS) terminal.out(`… and ${wrong.length - SHOWN_ERRORS} more tasks went wrong\n`);
-  if (results.length + wrong.length > 0) terminal.out("\n");
+  // The error of a run that failed names them.
+  const skipped = answer.error === undefined ? answer.tasks.filter(({ status }) => status === "skipped") : [];
+  const noted = answer.tasks.flatMap(({ id, note }) => note === undefined ? [] : [`${id}: ${oneLine(note, 500)}`]);
+  for (const text of noted.slice(0, SHOWN_ERRORS)) terminal.out(marked(paint("yellow", "!"), text, terminal));
+  for (const { id, error } of skipped.slice(0, SHOWN_ERRORS)) {
+    const text = `${id} was skipped: ${oneLine(error ?? "it was not wanted", 500)}`;
+    terminal.out(marked(paintStatus(paint, "skipped", MARKS.skipped), text, terminal));
+  }
+  if (skipped.length > SHOWN_ERRORS) terminal.out(`… and ${skipped.length - SHOWN_ERRORS} more tasks were skipped\n`);
+  if (results.length + wrong.length + noted.length + skipped.length > 0) terminal.out("\n");
   terminal.out(marked(markOf(answer.status, terminal), summaryOf(answer), terminal));
   const isRefused = wrong.some(({ error }) => isNotAllowed(error));
   if (exitCodeOf(answer) === 1 && answer.status !== "aborted" && !isRefused) {

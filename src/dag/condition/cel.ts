@@ -1,8 +1,8 @@
 // Loaded when a workflow with a condition is planned or run.
-import { type ExpressionNode, messageOf, oneLine } from "../../model/mod.ts";
+import { type ExpressionNode, follow, messageOf, oneLine, type Step } from "../../model/mod.ts";
 import type { Condition, Scope } from "./conditions.ts";
 
-const { createLanguage, isVariable, kindOfValue } = await import("../../model/cel/expression.ts");
+const { childrenOf, createLanguage, isVariable, kindOfValue } = await import("../../model/cel/expression.ts");
 
 /** The variables that a condition may use. */
 const VARIABLES: Readonly<Record<Scope, readonly string[]>> = {
@@ -41,7 +41,44 @@ export function compile(text: string, scope: Scope): Condition {
       if (typeof value === "boolean") return value;
       throw new Error(`the condition ${shown} gives ${kindOfValue(value)}, not true or false`);
     },
+    absent(context) {
+      for (const { root, path } of placesIn(expression.ast, VARIABLES[scope])) {
+        const found = follow(context[root], path);
+        if ("value" in found) continue;
+        const [place, where] = [path, path.slice(0, found.missing)].map((steps) => root + steps.map(stepText).join(""));
+        return oneLine(`${where} ${found.there}, so ${place} is null`, 300);
+      }
+    },
   };
+}
+
+interface Place {
+  readonly root: string;
+  readonly path: readonly Step[];
+}
+
+/** The places that an expression reads by fixed names, without those that it asks about: `has(a.b)`, `a.b == null`. */
+function placesIn(node: ExpressionNode, roots: readonly string[]): Place[] {
+  const { op, args } = node as { op: string; args: unknown };
+  if (op === "call" && (args as unknown[])[0] === "has") return [];
+  const children = childrenOf(node);
+  if ((op === "==" || op === "!=") && children.some((one) => one.op === "value" && one.args === null)) return [];
+  const place = placeOf(node, roots);
+  return place ? [place] : children.flatMap((child) => placesIn(child, roots));
+}
+
+function placeOf({ op, args }: ExpressionNode, roots: readonly string[]): Place | undefined {
+  if (op === "id") return roots.includes(args as string) ? { root: args as string, path: [] } : undefined;
+  if (op !== "." && op !== "[]") return undefined;
+  const [left, right] = args as [ExpressionNode, ExpressionNode | string];
+  const step = typeof right === "string" ? right : right.op === "value" ? right.args as unknown : undefined;
+  const before = placeOf(left, roots);
+  if (!before || typeof step !== "string" && typeof step !== "bigint") return undefined;
+  return { ...before, path: [...before.path, typeof step === "bigint" ? Number(step) : step] };
+}
+
+function stepText(step: Step): string {
+  return typeof step === "string" && /^[A-Za-z_]\w*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
 }
 
 /** Finds the task that a part of a condition names. */

@@ -12,6 +12,8 @@ export interface Condition {
   readonly names: ReadonlySet<string>;
   /** True if it holds; throws where it cannot be evaluated, or gives neither true nor false. */
   holds(context: Readonly<Record<string, unknown>>): boolean;
+  /** A place that it reads and that is not there, with what is there instead; undefined where all are there. */
+  absent(context: Readonly<Record<string, unknown>>): string | undefined;
 }
 
 type Compile = (text: string, scope: Scope) => Condition;

@@ -1,5 +1,5 @@
 import { messageOf, oneLine } from "../../model/mod.ts";
-import { conditionOf, namedIn } from "./conditions.ts";
+import { type Condition, conditionOf, namedIn } from "./conditions.ts";
 import type { SkipCause } from "../event.ts";
 import { dependenciesOf, type LoadStored } from "../inputs.ts";
 import { kindOf } from "../kinds/all.ts";
@@ -28,11 +28,18 @@ async function judged(when: string, { tasks, options }: RunState, load: LoadStor
   try {
     const condition = conditionOf(when, "when");
     const deps = await dependenciesOf([...condition.names], tasks, load);
-    if (condition.holds({ deps, input: options.input ?? {} })) return GO;
-    return { kind: "skip", because: "when", why: `its condition was false: ${oneLine(when, 200)}` };
+    const context = { deps, input: options.input ?? {} };
+    if (condition.holds(context)) return GO;
+    return { kind: "skip", because: "when", why: `its condition was false: ${withAbsent(when, condition, context)}` };
   } catch (error) {
     return { kind: "fail", error: messageOf(error) };
   }
+}
+
+/** A condition with the place in it that is not there, which its author may not know. */
+function withAbsent(text: string, condition: Condition, context: Readonly<Record<string, unknown>>): string {
+  const absent = condition.absent(context);
+  return oneLine(text, 200) + (absent === undefined ? "" : ` (${absent})`);
 }
 
 /** True if the call that was made now was the last one that the task may make. */
@@ -55,8 +62,13 @@ export async function polled(
     const output = given.kind === "value"
       ? given.value
       : (await load(given.handle, [{ steps: given.steps, named: "output" }]))[0]!;
-    if (conditionOf(until.when, "until").holds({ output, input: options.input ?? {} })) return result;
-    return { ok: false, kind: "not_yet", error: `not yet: ${oneLine(until.when, 200)}` };
+    const condition = conditionOf(until.when, "until");
+    const context = { output, input: options.input ?? {} };
+    if (!condition.holds(context)) {
+      return { ok: false, kind: "not_yet", error: `not yet: ${withAbsent(until.when, condition, context)}` };
+    }
+    const absent = condition.absent(context);
+    return absent === undefined ? result : { ...result, note: `The condition of until holds, but ${absent}.` };
   } catch (error) {
     return { ok: false, kind: "failed", error: messageOf(error) };
   }
