@@ -41,7 +41,7 @@ function stateText({ state, why }: TriggerReport): string {
 
 function lastText({ last }: TriggerReport): string {
   if (!last) return "";
-  const about = last.run ?? (last.why === undefined ? "" : `(${oneLine(last.why, 80)})`);
+  const about = last.run ?? (last.why === undefined ? "" : `(${oneLine(last.why, 200)})`);
   return `${last.state} ${ago(last.at)} ${about}`.trim();
 }
 

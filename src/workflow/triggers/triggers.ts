@@ -25,6 +25,7 @@ export interface TriggerReport {
   readonly why?: string;
   /** The next time at which it is due. */
   readonly next?: number;
+  /** The run that is not over, else the newest cause. */
   readonly last?: {
     readonly at: number;
     readonly state: Start["state"];
@@ -108,7 +109,8 @@ export function createTriggers({ database, clock = CLOCK, ...options }: Triggers
 
   async function reportOf(found: SavedWorkflow | undefined, switched: Switched | undefined): Promise<TriggerReport> {
     const { name, path } = (found ?? switched)!;
-    const [last] = await store.last(path, 1);
+    // A run that goes on or waits says more than a cause that was left out because of it.
+    const last = (await store.open(path)).find(({ run }) => run !== null) ?? (await store.last(path, 1))[0];
     const next = service?.nextOf(path);
     return {
       name,
