@@ -256,6 +256,8 @@ const ENGINE_ENVIRONMENT = [
   "AGENTCARDS_HOME",
   "AGENTCARDS_SYSTEM_PATH",
   "DENO_DIR",
+  // Of tests that measure which code they run.
+  "DENO_COVERAGE_DIR",
   "USERPROFILE",
   "SYSTEMROOT",
 ];
