@@ -38,6 +38,7 @@ const NAMES = [
   "hooks",
   "conditions",
   "guard",
+  "budgets",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -225,3 +225,41 @@ Deno.test("eval audit finds every change, and a killed engine loses no row of an
   assert.deepEqual([figures.found, figures.lost, figures.findings], [22, 0, 0], JSON.stringify(figures));
   assert.ok(Number(figures.acknowledged) > 0);
 });
+
+Deno.test("eval budgets has every figure beside its bound", async () => {
+  const small = ["--rounds", "3", "--tools", "20", "--edges", "3", "--rest-ms", "0"];
+  const { figures, missed } = await evaluate("budgets", ...small) as {
+    figures: { name: string; measured: number; bound: number; least?: boolean }[];
+    missed: string[];
+  };
+  assert.ok(figures.every(({ measured }) => measured > 0), JSON.stringify(figures));
+  const bounds = figures.map(({ name, bound }) => `${name} ${bound}`);
+  assert.deepEqual(bounds, [
+    "graph, from the database 50",
+    "PageRank and communities 100",
+    "shortest path 1",
+    "state, one event folded in 1",
+    "checkpoint, a row on the disk 50",
+    "sandbox start, with the run 100",
+    "sandbox overhead 50",
+    "20 tools indexed 60",
+    "context 5",
+    "vector search 100",
+    "tool discovery 200",
+    "workflow of five tools 3000",
+    "four tools and code 3000",
+    "five calls, in parallel 4",
+    "event, until a watcher has it 5",
+    "command, until it is taken 10",
+    "loop, from decision to next pause 300",
+    "suggestion 200",
+    "speculative answer 300",
+    "replan 200",
+    "simple code 500",
+    "engine, profile full 200",
+    "engine, profile minimal 50",
+  ]);
+  const wrong = figures.filter(({ measured, bound, least }) => least ? measured < bound : measured > bound);
+  assert.deepEqual(missed, wrong.map(({ name }) => name));
+  assert.ok(!missed.includes("context"));
+});
