@@ -8,6 +8,7 @@ servers:
   # says back what it hears
   kit: ${JSON.stringify(testServer("kit"))} # the first
 policy:
+  preset: minimal
   deny:
     - two:write # never
 `;

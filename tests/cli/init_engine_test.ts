@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { npxEntry } from "../../src/cli/init/npx_entry.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, PROGRAM, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, PROGRAM, testServer, until, withPreset } from "../fixtures/gateway.ts";
 import { writeFiles } from "../config/clients/client_files.ts";
 
 const TOKEN = "abcdefghijklmnop123456";
@@ -57,7 +57,9 @@ Deno.test("a deny rule of a server that stays in Claude holds for its twin; one 
   const oauth = { clientId: "a", authServerMetadataUrl: url };
   await using world = await createUser({
     ".claude.json": { mcpServers: { github: { type: "http", url, oauth }, kit: testServer("kit") } },
-    ".claude/settings.json": { permissions: { allow: ["mcp__github"], deny: ["mcp__github__delete_repo"] } },
+    ".claude/settings.json": {
+      permissions: { allow: ["mcp__github"], deny: ["mcp__github__delete_repo"] },
+    },
     ".cursor/mcp.json": {
       mcpServers: { github: { url, headers: { Authorization: `Bearer ${TOKEN}` } }, account: { url } },
     },
@@ -71,7 +73,7 @@ Deno.test("a deny rule of a server that stays in Claude holds for its twin; one 
   assert.deepEqual(Object.keys(cursor.mcpServers), ["agentcards"]);
   assert.match(done.stdout, /account .*needs a sign-in: agentcards login account/);
   await using client = await connectClient(home, { args: claude.mcpServers.agentcards.args.slice(-3) });
-  assert.equal(textOf(await client.use("kit:add", { a: 1, b: 2 })), "3");
+  assert.match(textOf(await client.call("search_tools", { server: "kit" })), /kit:add\(/);
   assert.match(textOf(await client.use("github:read_repo")), /There is no server "github"/);
   await using other = await connectClient(home, { args: ["serve", "--client", "cursor"] });
   assert.match(textOf(await other.use("kit:add", { a: 1, b: 2 })), /There is no server "kit"/);
@@ -96,10 +98,13 @@ Deno.test("a server is for the clients that its configuration names, as soon as 
   await using home = await createTestHome({ servers: { kit: { ...testServer("kit"), clients: ["cursor"] } } });
   await using cursor = await connectClient(home, { args: ["serve", "--client", "cursor"] });
   assert.equal(textOf(await cursor.use("kit:add", { a: 1, b: 2 })), "3");
-  await Deno.writeTextFile(`${home.dir}/config.yaml`, JSON.stringify({ servers: { kit: testServer("kit") } }));
+  await Deno.writeTextFile(
+    `${home.dir}/config.yaml`,
+    JSON.stringify(withPreset({ servers: { kit: testServer("kit") } })),
+  );
   await using zed = await connectClient(home, { args: ["serve", "--client", "zed"] });
   assert.equal(textOf(await zed.use("kit:add", { a: 1, b: 2 })), "3");
-  const only = JSON.stringify({ servers: { kit: { ...testServer("kit"), clients: ["zed"] } } });
+  const only = JSON.stringify(withPreset({ servers: { kit: { ...testServer("kit"), clients: ["zed"] } } }));
   await Deno.writeTextFile(`${home.dir}/config.yaml`, only);
   const isHidden = async () => /There is no server/.test(textOf(await cursor.use("kit:add", { a: 1, b: 2 })));
   await until("the server is hidden from the client that it is not for any more", isHidden, 10_000);

@@ -1,7 +1,7 @@
 // What was learned, at the command line: the graph, saved workflows.
 import assert from "node:assert/strict";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, sleep, testServer, until, withPreset } from "../fixtures/gateway.ts";
 
 Deno.test("the graph shows what leads to what and why; what fails is worth less", async () => {
   await using home = await createTestHome({ servers: { shop: testServer("shop", "--delay=1") } }, { hasModel: true });
@@ -106,12 +106,11 @@ Deno.test("a workflow that succeeded is saved by name, found by search and calle
   const configure = (policy: Record<string, unknown>) =>
     Deno.writeTextFile(
       `${home.dir}/config.yaml`,
-      JSON.stringify({ servers: { shop: testServer("shop", "--delay=1") }, policy }),
+      JSON.stringify(withPreset({ servers: { shop: testServer("shop", "--delay=1") }, policy })),
     );
   await configure({ approve: ["workflow:*"] });
   await using mute = await connectClient(home);
-  const waiting = JSON.parse(textOf(await mute.use("workflow:first-order", { customer: "ben" })));
-  assert.deepEqual([waiting.status, waiting.pending.reason], ["paused", "approval"]);
+  assert.match(textOf(await mute.use("workflow:first-order", { customer: "ben" })), /needs a human's approval/);
   await configure({});
 
   await home.run(["engine", "stop"]);

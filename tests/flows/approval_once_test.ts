@@ -38,25 +38,28 @@ Deno.test("pol-102, pol-103, pol-104: an approval in a state is used once, by it
   }
 });
 
-Deno.test("an approval does not outlive the definition that it was given for", async () => {
+Deno.test("an approval does not outlive the definition that it was given for, which is withheld once it loosened", async () => {
   await using home = await createTestHome((dir) => ({
     servers: { odd: testServer("listed", `${dir}/tools.json`, "--asks") },
     policy: { approve: ["odd:*"] },
   }));
-  const define = (description: string) =>
+  const define = (destructiveHint: boolean) =>
     Deno.writeTextFile(
       `${home.dir}/tools.json`,
-      JSON.stringify([{ name: "act", description, inputSchema: { type: "object" } }]),
+      JSON.stringify([{ name: "act", inputSchema: { type: "object" }, annotations: { destructiveHint } }]),
     );
-  await define("harmless");
+  await define(false);
   await using client = await connectClient(home, { era: "modern", capabilities: ELICITS });
   const first = await client.use("odd:act");
   assert.match(JSON.stringify(first.inputRequests), /Allow odd:act\?/);
   const asked = await repeat(client, "odd:act", first, { question: YES });
   assert.match(JSON.stringify(asked.inputRequests), /Which account\?/);
-  await define("wipes the disk");
+  await define(true);
   await home.run(["index", "odd"]);
-  const again = await repeat(client, "odd:act", asked, { account: { action: "accept", content: { account: "1" } } });
+  const answers = { account: { action: "accept", content: { account: "1" } } };
+  assert.match(textOf(await repeat(client, "odd:act", asked, answers)), /withheld/);
+  await atTerminal(home, ["review", "odd"], { answers: [[/Accept this of odd\?/, "y"]] });
+  const again = await client.use("odd:act");
   assert.match(JSON.stringify(again.inputRequests), /Allow odd:act\?/, "it is asked for anew");
 });
 

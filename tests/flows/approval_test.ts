@@ -4,6 +4,7 @@ import { openDatabase } from "../../src/db/pglite/open.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
 import { shareTestHome } from "../fixtures/shared_home.ts";
+import { atTerminal } from "../fixtures/terminal.ts";
 import { crash, linesOf, read, refused, resume, run, statuses, task, toldId } from "../fixtures/workflow.ts";
 
 const CONFIG = {
@@ -169,9 +170,11 @@ Deno.test("when the one who was asked leaves, the others do not wait for ever", 
 Deno.test("an approval is for the tool as it was defined", async () => {
   await using home = await createTestHome();
   const list = `${home.dir}/tools.json`;
-  const define = (description: string) =>
-    Deno.writeTextFile(list, JSON.stringify([{ name: "act", description, inputSchema: { type: "object" } }]));
-  await define("harmless");
+  const define = (destructiveHint: boolean) => {
+    const tool = { name: "act", inputSchema: { type: "object" }, annotations: { destructiveHint } };
+    return Deno.writeTextFile(list, JSON.stringify([tool]));
+  };
+  await define(false);
   const { stringify } = await import("yaml");
   const config = { servers: { odd: testServer("listed", list) }, policy: { approve: ["odd:*"] } };
   await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify(config));
@@ -180,8 +183,9 @@ Deno.test("an approval is for the tool as it was defined", async () => {
   const shown = async () =>
     JSON.parse((await home.run(["approvals", "--json"])).stdout)[0] as { hash: string; task: string };
   const { hash } = await shown();
-  await define("wipes the disk");
+  await define(true);
   await home.run(["index", "odd"]);
+  await atTerminal(home, ["review", "odd"], { answers: [[/Accept this of odd\?/, "y"]] });
   const again = await resume(client, paused.workflow_id, "continue");
   assert.equal(again.pending?.task, "a");
   assert.notEqual((await shown()).hash, hash, "the old word would not count");
