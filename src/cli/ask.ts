@@ -31,4 +31,7 @@ const READING: ReadonlySet<MethodName> = new Set([
   "approvals",
   "triggers",
   "hooks",
+  "policy",
+  "policy_explain",
+  "policy_grants",
 ]);

@@ -6,6 +6,7 @@ import { addCare } from "./care/commands.ts";
 import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
 import { addAudit, addSeeing } from "./seeing/commands.ts";
+import { addPolicy } from "./policy/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
 import { thisTerminal } from "./screen/terminal.ts";
 import { addTriggers } from "./triggers/commands.ts";
@@ -367,6 +368,7 @@ const GROUPS = [
   addWorkflows,
   addTriggers,
   addApprovals,
+  addPolicy,
   addAudit,
   addHome,
   addEngine,

@@ -99,7 +99,8 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   };
 }
 
-function joinPolicy(
+/** The policy of the global file, tightened by those of projects. */
+export function joinPolicy(
   { global, trusted, untrusted }: Pick<Files, "global" | "trusted" | "untrusted">,
   { own, twins }: { own: ConfigFile; twins: Config["policy"]["twins"] },
 ): Config["policy"] {

@@ -32,6 +32,7 @@ export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, reverse, rewrite } from "./clients/rewrite.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
+export { joinPolicy } from "./join.ts";
 export { type ResolvedServer, resolveServer, variablesNamedIn, variablesOf } from "./expand.ts";
 export {
   ensureHome,

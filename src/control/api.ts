@@ -2,6 +2,7 @@ import { z } from "../../deps.ts";
 import type { Found, HookFigures } from "../call/mod.ts";
 import type { Effect, HookEvent, JsonObject, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
+import type { PolicyResults } from "./policy_reports.ts";
 import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
 import type {
   ApprovalReport,
@@ -46,6 +47,14 @@ export const PARAMS = {
   index: z.strictObject({ servers: z.array(z.string()).optional() }),
   now: NONE,
   observe: z.strictObject({ id: text }),
+  policy: NONE,
+  policy_explain: z.strictObject({ tool: text, arguments: z.record(z.string(), z.unknown()).optional() }),
+  policy_grants: NONE,
+  /** Judges the calls since a time by the policy of a text, or by the one that holds. */
+  policy_replay: z.strictObject({ since: z.number().optional(), text: optional, path: optional }),
+  policy_revoke: z.strictObject({ pattern: text }),
+  policy_suggest: z.strictObject({ since: z.number().optional() }),
+  policy_test: z.strictObject({ text: text, path: text }),
   restart: z.strictObject({ server: text }),
   /** The definitions that wait for a person, of one server or of all. */
   review: z.strictObject({ server: optional }),
@@ -129,7 +138,7 @@ interface HintReport {
   readonly hint_at: number;
 }
 
-interface Results {
+interface Results extends PolicyResults {
   accept_database: { readonly problem: string | null };
   accept_sandbox: { readonly level: number };
   approvals: readonly ApprovalReport[];

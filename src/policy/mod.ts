@@ -11,6 +11,10 @@ export { countedText, createRuleHistory, type RuleHistory } from "./rules/histor
 export type { JudgedCall, Ruling, Sources } from "./rules/judged.ts";
 export { leavesOf } from "./rules/outside.ts";
 export { PRESET_RULES, rulesOfPreset } from "./rules/presets.ts";
+export { createRehearsal, type RehearsedWord } from "./rules/rehearse.ts";
+export { type Replay, replayCalls } from "./rules/replay.ts";
+export { type SuggestedRule, suggestRules } from "./rules/suggest.ts";
+export type { RuleTestResult } from "./rules/test_file.ts";
 export { createProvenance, keyOf, originText, type Provenance } from "./rules/provenance.ts";
 export { createRulebook, type Rulebook } from "./rules/rulebook.ts";
 export { costOf, maySpeculate } from "./speculation.ts";

@@ -1,6 +1,7 @@
-import { locateHome, parseConfig, writeConfig } from "../../config/mod.ts";
+import { joinPolicy, locateHome, parseConfig, writeConfig } from "../../config/mod.ts";
 import { AgentCardsError, describe, messageOf } from "../../model/mod.ts";
 import { Command, fs, system } from "../../platform/start.ts";
+import { compileRules } from "../../policy/mod.ts";
 import { ask } from "../ask.ts";
 import { jsonLine } from "../json_out.ts";
 import { confirm } from "../prompts/confirm.ts";
@@ -56,7 +57,8 @@ export async function editConfig(terminal: Terminal): Promise<number> {
     await openEditor(draft);
     const text = await fs.readTextFile(draft);
     try {
-      parseConfig(text, config);
+      const global = parseConfig(text, config);
+      await compileRules(joinPolicy({ global, trusted: [], untrusted: [] }, { own: {}, twins: {} }));
       if (text === before) terminal.out("Nothing was changed.\n");
       else {
         await writeConfig(config, text);

@@ -3,6 +3,15 @@ import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home
 import { hooks } from "./hooks.ts";
 import { review, reviewAccept } from "./review.ts";
 import { graph, graphAll } from "./learned.ts";
+import {
+  policy,
+  policyExplain,
+  policyGrants,
+  policyReplay,
+  policyRevoke,
+  policySuggest,
+  policyTest,
+} from "./policy.ts";
 import { now, runPage, runs, runTask } from "./pages.ts";
 import { approvals, decide, decideCall, observe, run, runShow } from "./runs.ts";
 import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
@@ -31,6 +40,13 @@ export const METHODS: Methods = {
   index,
   now,
   observe,
+  policy,
+  policy_explain: policyExplain,
+  policy_grants: policyGrants,
+  policy_replay: policyReplay,
+  policy_revoke: policyRevoke,
+  policy_suggest: policySuggest,
+  policy_test: policyTest,
   restart,
   review,
   review_accept: reviewAccept,

@@ -7,6 +7,7 @@ import type { Audit } from "../../policy/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { system } from "../../platform/start.ts";
 import type { ControlContext, Method } from "../context.ts";
+import { ruleProblems } from "./policy.ts";
 import type { Gateway } from "../gateway.ts";
 import type { EngineReport, RunCounts, ServerReport } from "../reports.ts";
 
@@ -39,7 +40,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     database: { state: database.state().kind, bytes, problem },
     calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
     config_problem: failed ? open.failure : null,
-    notes: [...failed ? [] : open.loaded.notes, ...refusals(gateway.sessions)],
+    notes: [...failed ? [] : [...open.loaded.notes, ...await ruleProblems(open)], ...refusals(gateway.sessions)],
     folder: failed || !open.loaded.folder
       ? null
       : { path: open.loaded.folder.path, trusted_by: open.loaded.folder.trustedBy ?? null },

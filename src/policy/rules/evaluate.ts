@@ -32,7 +32,7 @@ export function lazyContext(call: JudgedCall): () => Context {
 
 /** Every declared argument that was not given is null. */
 export function contextOf(call: JudgedCall): Context {
-  const { tool, definition, args, effect, by, client, project, run } = call;
+  const { tool, definition, args, effect, by, client, project, run, at = Date.now() } = call;
   const { server = "" } = splitToolId(tool);
   const declared = definition?.inputSchema.properties;
   const absent = typeof declared === "object" && declared !== null
@@ -48,7 +48,7 @@ export function contextOf(call: JudgedCall): Context {
     project: project ?? null,
     by,
     run: run ?? null,
-    hour: BigInt(new Date().getHours()),
+    hour: BigInt(new Date(at).getHours()),
     get text() {
       return textOf(args);
     },

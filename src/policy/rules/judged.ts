@@ -17,6 +17,8 @@ export interface JudgedCall {
   readonly run?: string | undefined;
   /** True for a call of a tool; prompts, resources and the client's own events are none. */
   readonly isToolCall: boolean;
+  /** The time of the call; now where it is not said. */
+  readonly at?: number;
   readonly sources: Sources;
 }
 
