@@ -22,7 +22,7 @@ Deno.test("every example of docs/POLICY.md holds, and has a call that passes and
   assert.ok(examples.length >= 20, `${examples.length} examples`);
   for (const [, title, text] of examples) {
     const results = await judged(text!, title!);
-    assert.deepEqual(results.filter(({ ok }) => !ok), [], title);
+    assert.deepEqual(results.filter(({ ok }) => !ok), [], title!);
     assert.ok(results.some(({ got }) => got === "pass"), `${title}: nothing passes`);
     assert.ok(results.some(({ got }) => got !== "pass"), `${title}: everything passes`);
   }
