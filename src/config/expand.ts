@@ -1,4 +1,7 @@
 import { AgentCardsError, deepFreeze } from "../model/mod.ts";
+import { system } from "../platform/start.ts";
+import type { Home } from "./home.ts";
+import { storedSecrets } from "./keyring.ts";
 import type { ServerConfig } from "./schema.ts";
 import { namedArguments, type NamedValue, NO_SECRET_RULES, type Secret, secretsIn } from "./secret_values.ts";
 
@@ -25,6 +28,17 @@ function textsOf({ command, args, env, cwd, url, headers, oauth }: ServerConfig)
   const records = [env, headers, oauth].flatMap((record) => Object.values(record ?? {}));
   const texts = [command, cwd, url, ...args ?? [], ...records];
   return texts.filter((text) => text !== undefined);
+}
+
+/** Fills in `${VAR}` and `${VAR:-default}` of a text; `missing` names the variables without value and default. */
+export function fillVariables(text: string, variables: Variables): { filled: string; missing: string[] } {
+  const missing = new Set<string>();
+  const filled = text.replace(REFERENCE, (_all, name: string, fallback?: string) => {
+    const value = (Object.hasOwn(variables, name) ? variables[name] : undefined) || fallback;
+    if (value === undefined) missing.add(name);
+    return value ?? "";
+  });
+  return { filled, missing: [...missing] };
 }
 
 /** A server's definition with every `${VAR}` filled in. */
@@ -84,4 +98,45 @@ export function resolveServer(server: ServerConfig, variables: Variables, rules 
     secrets,
     ...server.cwd?.includes("${") && { hasVariableCwd: true },
   });
+}
+
+/** The address of a PostgreSQL server, and the parts of it that are never shown. */
+export interface DatabaseAddress {
+  readonly url: string;
+  readonly secrets: readonly string[];
+}
+
+const SECRET_PARAMETERS = ["password", "sslpassword", "sslkey"];
+
+/** Fills in the address that `database` names, from `secrets.env`, the keyring and the environment of this process. */
+export async function databaseAddress(home: Home, text: string): Promise<DatabaseAddress> {
+  const { filled: url, missing } = fillVariables(text, { ...system.env(), ...await storedSecrets(home) });
+  if (missing.length > 0) {
+    throw noAddress(
+      `${missing.join(", ")} not set`,
+      `Set it with \`agentcards secrets set ${missing[0]}\`, then \`agentcards engine restart\`.`,
+    );
+  }
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || !/^postgres(?:ql)?:$/.test(parsed.protocol)) {
+    throw noAddress(
+      "it is no address like postgres://USER@HOST/NAME",
+      "Special characters in a password are written as %XX.",
+    );
+  }
+  const hidden = [parsed.password, ...SECRET_PARAMETERS.map((name) => parsed.searchParams.get(name) ?? "")];
+  const secrets = hidden.flatMap((value) => [value, unescaped(value)]).filter((value) => value !== "");
+  return Object.freeze({ url, secrets: [...new Set(secrets)] });
+}
+
+function unescaped(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function noAddress(why: string, hint: string): AgentCardsError {
+  return new AgentCardsError("CONFIG_INVALID", `Cannot use \`database\` of the configuration: ${why}`, { hint });
 }

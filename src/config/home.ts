@@ -51,6 +51,8 @@ export interface Home {
   readonly hookKeys: string;
   /** The files of repositories before and after what changed them. */
   readonly snapshots: string;
+  /** The name of its engine among those that share a database. */
+  readonly identity: string;
 }
 
 /** The home of this environment: `$AGENTCARDS_HOME`, else `~/.agentcards`. */
@@ -93,6 +95,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     hooks: `${dir}/hooks`,
     hookKeys: `${dir}/hooks.json`,
     snapshots: `${dir}/snapshots`,
+    identity: `${dir}/engine.json`,
   });
 }
 

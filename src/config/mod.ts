@@ -33,7 +33,7 @@ export { entryAt, type FileEdit, reverse, rewrite } from "./clients/rewrite.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { joinPolicy } from "./join.ts";
-export { type ResolvedServer, resolveServer, variablesNamedIn, variablesOf } from "./expand.ts";
+export { databaseAddress, type ResolvedServer, resolveServer, variablesNamedIn, variablesOf } from "./expand.ts";
 export {
   ensureHome,
   ensureSocketFolder,

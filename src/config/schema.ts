@@ -84,6 +84,11 @@ export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
   /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
   durability: z.enum(["power", "process"]).optional(),
+  /** A PostgreSQL server instead of the database in the home; `${NAME}` stands for a value of `secrets.env`. */
+  database: z.string().max(2_000).regex(
+    /^(?:postgres(?:ql)?:\/\/|\$\{)/,
+    'must be like "postgres://agentcards:${DATABASE_PASSWORD}@db.example.com/agentcards"',
+  ).optional(),
   /** `minimal`: no model is loaded, tools are found by words and names. */
   profile: z.enum(["full", "minimal"]).optional(),
   engine: z.strictObject({

@@ -29,6 +29,12 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
+/** A database that can be let go at once. */
+export interface EndableDatabase extends Database {
+  /** Ends without a word to the database: another process may have it by now, or it does not answer. */
+  abandon(): void;
+}
+
 /** True for an error of a driver that says: a row with this key exists already. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { sqlState?: unknown } | null)?.sqlState === "23505";

@@ -6,11 +6,13 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { backupsBefore, copyDatabase, keptBackups, nameOfBefore, pruneBackups } from "./backup.ts";
 import { startMaintenance } from "./pglite/maintenance.ts";
+import { type HomeDatabase, PROBE, sizeOf } from "./kept_database.ts";
 import { checkMarker, createMarkerKeeper, requireKnownFolder } from "./marker.ts";
 import { type FolderDatabase, openDatabase } from "./pglite/open.ts";
 import type { Durability } from "./pglite/worker.ts";
+import { type Database, noDatabase } from "./database.ts";
 import { finishRestore } from "./restore.ts";
-import { type DatabaseState, superviseDatabase, type SupervisedDatabase } from "./supervisor.ts";
+import { superviseDatabase } from "./supervisor.ts";
 
 export interface HomeDatabaseOptions {
   readonly dataDir: string;
@@ -25,19 +27,6 @@ export interface HomeDatabaseOptions {
   isBusy(): boolean;
   /** Told after the database was opened anew. */
   onReopened(): void;
-}
-
-/** The database of a home with all that keeps it: its marker, its backups, its maintenance. */
-export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state" | "close" | "abandon"> {
-  readonly database: FolderDatabase;
-  /** Takes the database as it is, though the marker knows another one; a missing one is made anew. */
-  accept(): Promise<DatabaseState>;
-  /** Writes a row that nobody reads: rejects when the database cannot be written. */
-  probe(): Promise<void>;
-  /** The size of the database. */
-  bytes(): Promise<number>;
-  /** Writes a backup into a file. */
-  backup(file: string): Promise<void>;
 }
 
 const BACKUP_EVERY_MS = 24 * 3_600_000;
@@ -78,6 +67,11 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
 
   const maintenance = startMaintenance({ ready: supervised.ready, isBusy, onIdle: backUpDaily });
 
+  function opened(): FolderDatabase {
+    if (!current) throw noDatabase();
+    return current;
+  }
+
   async function backUp(db: FolderDatabase, file: string): Promise<void> {
     const copy = `${join(backups, crypto.randomUUID())}.copy`;
     try {
@@ -88,7 +82,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
     }
   }
 
-  async function backUpDaily(db: FolderDatabase): Promise<void> {
+  async function backUpDaily(db: Database): Promise<void> {
     if (Date.now() < nextBackup) return;
     nextBackup = Date.now() + AFTER_FAILURE_MS;
     const [newest] = await keptBackups(backups);
@@ -100,7 +94,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
     // A home in which nothing ever ran has nothing that could not be made anew.
     if (runs === 0) return;
     try {
-      await backUp(db, join(backups, `daily-${new Date().toISOString().slice(0, 10)}.tar.gz`));
+      await backUp(opened(), join(backups, `daily-${new Date().toISOString().slice(0, 10)}.tar.gz`));
       await pruneBackups(backups, BACKUPS_KEPT);
       log("info", "backup_made");
     } catch (error) {
@@ -116,19 +110,11 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
       for (const suffix of ["", ".last"]) await rm(marker + suffix, { force: true });
       return await supervised.retry();
     },
-    probe: () =>
-      supervised.database.exec(
-        "insert into config_metadata values ('probed', '0') on conflict (key) do update set value = '0'",
-      ),
-    async bytes() {
-      const [row] = await supervised.database.query<{ bytes: string }>(
-        "select pg_database_size(current_database())::text as bytes",
-      );
-      return Number(row!.bytes);
-    },
+    probe: () => supervised.database.exec(PROBE),
+    bytes: () => sizeOf(supervised.database),
     backup: async (file) => {
       await supervised.ready();
-      await backUp(supervised.database, file);
+      await backUp(opened(), file);
     },
     abandon() {
       maintenance.stop();

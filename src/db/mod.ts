@@ -1,7 +1,7 @@
 // The door of this room: other rooms import this file only.
 export { type BackupBefore, backupsBefore, keptBackups, packBackup, requireBackup } from "./backup.ts";
 export type { Database } from "./database.ts";
-export type { HomeDatabase } from "./home_database.ts";
+export type { HomeDatabase } from "./kept_database.ts";
 export {
   findHolder,
   hasOpen,

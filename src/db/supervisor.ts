@@ -1,8 +1,7 @@
 import { type AgentCardsError, describe, messageOf, toAgentCardsError, within } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
-import { noDatabase } from "./database.ts";
-import type { FolderDatabase } from "./pglite/open.ts";
+import { type EndableDatabase, noDatabase } from "./database.ts";
 
 export type DatabaseState =
   | { readonly kind: "closed" | "open" }
@@ -12,10 +11,10 @@ export type DatabaseState =
 
 /** One database that is opened when it is first needed and opened anew after it broke down. */
 export interface SupervisedDatabase {
-  /** The same object for as long as the engine lives; its statements go to whichever Worker is alive. */
-  readonly database: FolderDatabase;
+  /** The same object for as long as the engine lives; its statements go to whichever opened database is usable. */
+  readonly database: EndableDatabase;
   /** The database once it is open; undefined when it cannot be used now. */
-  ready(): Promise<FolderDatabase | undefined>;
+  ready(): Promise<EndableDatabase | undefined>;
   /** Its present state, without waiting. */
   state(): DatabaseState;
   /** Tries at once to open a database that could not be used. */
@@ -26,11 +25,11 @@ export interface SupervisedDatabase {
 
 export interface SupervisorOptions {
   /** Opens the database; `onDeath` hears of an end that nobody asked for. */
-  open(onDeath: (reason: Error) => void): Promise<FolderDatabase>;
+  open(onDeath: (reason: Error) => void): Promise<EndableDatabase>;
   /** Told after a database that had been open was opened anew. */
   onReopened?(): void;
   /** Told after rows were written that somebody relies on. */
-  onWritten?(db: FolderDatabase): void;
+  onWritten?(db: EndableDatabase): void;
   readonly retryAfterMs?: readonly number[];
 }
 
@@ -41,8 +40,8 @@ const RETRY_AFTER_MS = [2_000, 5_000, 10_000, 20_000, 30_000];
 export function superviseDatabase(options: SupervisorOptions): SupervisedDatabase {
   const { open, onReopened, onWritten, retryAfterMs = RETRY_AFTER_MS } = options;
   let state: DatabaseState = { kind: "closed" };
-  let current: FolderDatabase | undefined;
-  let opening: Promise<FolderDatabase | undefined> | undefined;
+  let current: EndableDatabase | undefined;
+  let opening: Promise<EndableDatabase | undefined> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
   let wasOpen = false;
@@ -50,7 +49,7 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   /** The reason why the database cannot be used until it is open again. */
   let broken: AgentCardsError | undefined;
 
-  async function ready(): Promise<FolderDatabase | undefined> {
+  async function ready(): Promise<EndableDatabase | undefined> {
     if (current) return database;
     if (isClosed || state.kind === "unusable") return undefined;
     // One that broke down may take long to come back: whoever has waited for it once does not wait again.
@@ -60,11 +59,11 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   }
 
   /** Not started before it is known as under way: an opening may fail at once. */
-  function openOnce(): Promise<FolderDatabase | undefined> {
+  function openOnce(): Promise<EndableDatabase | undefined> {
     return opening ??= Promise.resolve().then(openNow);
   }
 
-  async function openNow(): Promise<FolderDatabase | undefined> {
+  async function openNow(): Promise<EndableDatabase | undefined> {
     clearTimeout(timer);
     state = { kind: "opening", since: performance.now(), ...broken && { problem: broken } };
     try {
@@ -118,13 +117,13 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     await openOnce();
   }
 
-  async function use(): Promise<FolderDatabase> {
+  async function use(): Promise<EndableDatabase> {
     await ready();
     if (current) return current;
     throw noDatabase(isClosed ? undefined : broken);
   }
 
-  async function written<T>(isLazy: boolean | undefined, work: (db: FolderDatabase) => Promise<T>): Promise<T> {
+  async function written<T>(isLazy: boolean | undefined, work: (db: EndableDatabase) => Promise<T>): Promise<T> {
     const db = await use();
     const result = await work(db);
     if (!isLazy) onWritten?.(db);
@@ -132,11 +131,10 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
   }
 
   const isRead = (sql: string) => /^\s*(?:select|show)\b/i.test(sql);
-  const database: FolderDatabase = {
+  const database: EndableDatabase = {
     query: (sql, parameters, given) => written(given?.isLazy || isRead(sql), (db) => db.query(sql, parameters, given)),
     exec: (sql, given) => written(given?.isLazy, (db) => db.exec(sql, given)),
     transaction: (work, given) => written(given?.isLazy, (db) => db.transaction(work, given)),
-    atRest: async (work) => await (await use()).atRest(work),
     close,
     abandon,
   };

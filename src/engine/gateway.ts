@@ -14,9 +14,8 @@ import {
 import { createCodeRoom } from "../code/mod.ts";
 import { type Config, DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
 import type { Gateway } from "../control/mod.ts";
-import { createJournal } from "../dag/mod.ts";
-import type { Database, HomeDatabase } from "../db/mod.ts";
-import { lazyDatabase } from "../db/start.ts";
+import { createJournal, type Journal } from "../dag/mod.ts";
+import type { Database } from "../db/mod.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
 import { AgentCardsError, describe } from "../model/mod.ts";
 import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
@@ -34,6 +33,7 @@ import {
   filesFromDatabase,
 } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
+import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createNotices } from "./notices.ts";
 import { createWorkSessions } from "./work_sessions.ts";
@@ -53,24 +53,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   await beginLog(home, { ...options, settings, redactor });
   void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
-  let opening: Promise<HomeDatabase> | undefined;
-  let opened: HomeDatabase | undefined;
-  const database = () =>
-    opening ??= (import("../db/home_database.ts" as string) as Promise<typeof import("../db/home_database.ts")>)
-      .then(({ createHomeDatabase }) =>
-        opened = createHomeDatabase({
-          dataDir: home.data,
-          marker: home.marker,
-          backups: home.backups,
-          results: home.results,
-          durability: settings.durability,
-          version: VERSION,
-          isStillOurs: options.isStillOurs,
-          isBusy: () => workflows.isRunning(),
-          onReopened: () => void workflows.recover().then(triggers.begin),
-        })
-      );
-  const db = lazyDatabase(async () => (await database()).database);
+  const onReopened = () => void workflows.recover().then(triggers.begin);
+  const needs = { ...options, settings, redactor, isBusy: () => workflows.isRunning(), onReopened };
+  const storage = await chooseDatabase(home, needs);
+  const { db, database } = storage;
 
   let reaper: Reaper | undefined;
   let isClosing = false;
@@ -118,11 +104,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     onOpen: ({ env }) => notices.learn(env),
     parts: () => ({ workflows, code, suggestions, promptHints: hooks.promptHints }),
   });
-  // The caller holds the home's lock, so nobody else can have the database open.
-  const journal = createJournal(db, {
-    isAlone: true,
-    ...options.isStillOurs && { isStillOurs: options.isStillOurs },
-  });
+  const journal = journalOf(storage, options);
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
   const workflows = createWorkflows({
     journal,
@@ -148,7 +130,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     },
     redactor,
     database,
-    databaseState: () => opened?.state() ?? { kind: "closed" },
+    databaseState: storage.state,
     openSession,
     workflows,
     code,
@@ -175,9 +157,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await hooks[Symbol.asyncDispose]();
       audit[Symbol.dispose]();
       await learning.flush();
-      const home = await opening;
-      if (options.isStillOurs?.() === false) home?.abandon();
-      else await home?.close();
+      await storage.close();
       log("info", "engine_stopped");
       await stopLog();
     },
@@ -194,6 +174,15 @@ async function beginLog(home: Home, { logToStderr, settings, redactor }: LogPart
     .catch((error) => stdio.stderr.writeSync(new TextEncoder().encode(`log: ${describe(error)}\n`)));
   if (settings.problem) log("error", "configuration_refused", { reason: settings.problem });
   log("info", "engine_started", { version: VERSION, pid: system.pid });
+}
+
+/** The caller holds the home's lock, so nobody else can have the home's own database open. */
+function journalOf({ db, engine }: DatabaseChoice, { isStillOurs }: GatewayOptions): Journal {
+  return createJournal(db, {
+    isAlone: engine === undefined,
+    ...engine && { engine: engine.id },
+    ...isStillOurs && { isStillOurs },
+  });
 }
 
 function cataloguesOf(home: Home, db: Database): Shared["catalogues"] {
@@ -246,6 +235,7 @@ interface EngineSettings {
   readonly idle_exit: number;
   readonly log_level: LogLevel;
   readonly durability: "power" | "process";
+  readonly database?: string | undefined;
   readonly audit: Config["audit"];
   readonly historyDays: number;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
@@ -255,9 +245,12 @@ interface EngineSettings {
 /** The engine's own settings; a broken file must not keep it from starting, since sessions report it properly. */
 async function engineSettings(home: Home): Promise<EngineSettings> {
   try {
-    const { engine, limits, audit, history, durability = DEFAULTS.durability } = await readConfigFile(home.config);
+    const { engine, limits, audit, history, database, durability = DEFAULTS.durability } = await readConfigFile(
+      home.config,
+    );
     return {
       durability,
+      database,
       audit: {
         content: audit?.content ?? DEFAULTS.audit.content,
         keep: audit?.keep ?? DEFAULTS.audit.keep,

@@ -140,12 +140,20 @@ Deno.test("a project never loosens them", async () => {
 });
 
 Deno.test("engine and embeddings are refused in a project's file", async () => {
-  for (const text of ["engine: { idle_exit: 1s }", "embeddings: { model: some/model }", "engine: {}"]) {
+  for (
+    const text of [
+      "engine: { idle_exit: 1s }",
+      "embeddings: { model: some/model }",
+      "engine: {}",
+      "database: postgres://x/y",
+    ]
+  ) {
     await using place = await makePlace("", text);
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
-      message: /engine, embeddings, expose, durability, profile, audit, notify and history belong into the global file/,
+      message:
+        /engine, embeddings, expose, durability, profile, audit, notify, history and database belong into the global file/,
     });
   }
 });

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 const TESTS = [
   "tests/db/port_test.ts",
   "tests/db/postgres_test.ts",
+  "tests/postgres/engine_test.ts",
   "tests/dag/journal_test.ts",
   "tests/vector/store_test.ts",
   "tests/graphrag/learning_store_test.ts",

@@ -63,6 +63,8 @@ export interface JournalOptions {
   readonly leaseMs?: number;
   /** True if no other process can have this database open: then leases of before are worth nothing. */
   readonly isAlone: boolean;
+  /** The engine that its runs belong to, where several share the database: those of before are its own as well. */
+  readonly engine?: string;
   /** False once another process may have this database open: then nothing is acknowledged any more. */
   isStillOurs?(): boolean;
 }
@@ -72,7 +74,7 @@ const LEASE_MS = 15_000;
 /** The journal of all runs: rows are gathered while a commit is under way and go out together in the next one. */
 export function createJournal(db: Database, options: JournalOptions): Journal {
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const store = createJournalStore(db, leaseMs);
+  const store = createJournalStore(db, { leaseMs, ...options.engine !== undefined && { engine: options.engine } });
   const open = new Map<string, Open>();
   let preparing: Promise<JournalStore> | undefined;
   let beat: ReturnType<typeof setInterval> | undefined;
@@ -84,7 +86,7 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
     return prepared;
   };
   async function prepare(): Promise<JournalStore> {
-    if (options.isAlone) await store.endLeases([]).catch(needed);
+    if (options.isAlone || options.engine !== undefined) await store.endLeases([]).catch(needed);
     return store;
   }
   const queue = createCommitQueue(ready, { isStillOurs: options.isStillOurs ?? (() => true) });

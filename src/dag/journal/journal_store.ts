@@ -30,12 +30,18 @@ export interface Kept {
 
 export type JournalStore = ReturnType<typeof createJournalStore>;
 
+export interface JournalStoreOptions {
+  readonly leaseMs: number;
+  /** The engine that takes runs, where several share the database. */
+  readonly engine?: string | null;
+}
+
 /**
  * The statements of the journal. Whatever writes for a run names the epoch it writes under, and writes nothing when the
  * run has another one. On a database of many connections the row of the run is locked first (`for share`): else a
  * statement that began before a take-over could write after it.
  */
-export function createJournalStore(db: Database, leaseMs: number) {
+export function createJournalStore(db: Database, { leaseMs, engine = null }: JournalStoreOptions) {
   async function find(where: string, parameters: readonly unknown[]): Promise<RunRow[]> {
     const rows = await db.query<Record<string, unknown> & { summary: string }>(
       `select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until > now() as held,
@@ -50,12 +56,12 @@ export function createJournalStore(db: Database, leaseMs: number) {
   }
 
   return {
-    /** Ends the leases of all running runs but those in `mine`. */
+    /** Ends the leases of all running runs of this engine but those in `mine`. */
     async endLeases(mine: readonly string[]): Promise<void> {
       await db.query(
         `update workflow_run set lease_until = least(lease_until, now())
-         where status = 'running' and not ($1::jsonb ? id)`,
-        [JSON.stringify(mine)],
+         where status = 'running' and not ($1::jsonb ? id) and ($2::text is null or engine = $2)`,
+        [JSON.stringify(mine), engine],
       );
     },
     /** Renews leases; gives back those that are still held under the same epoch. */
@@ -67,7 +73,7 @@ export function createJournalStore(db: Database, leaseMs: number) {
         [JSON.stringify(mine.map(({ run, epoch }) => ({ run, epoch }))), leaseMs],
       );
     },
-    commit: (heads: readonly Begun[], batch: readonly Entry[]) => commit(db, heads, batch, leaseMs),
+    commit: (heads: readonly Begun[], batch: readonly Entry[]) => commit(db, heads, batch, { leaseMs, engine }),
     async snapshot({ run, epoch }: Held, seq: number, state: string): Promise<void> {
       await db.query(
         `insert into workflow_snapshot (run, seq, state) select $1, $2, $3
@@ -93,7 +99,7 @@ export function createJournalStore(db: Database, leaseMs: number) {
       const [won] = await db.query<{ epoch: number }>(
         `with taken as (
            update workflow_run set epoch = epoch + 1, status = 'running', summary = $5, updated_at = now(),
-             lease_until = now() + $4 * interval '1 ms'
+             lease_until = now() + $4 * interval '1 ms', engine = $6
            where id = $1 and epoch = $2 and status <> 'completed' and (status <> 'running' or lease_until < now())
            returning id, epoch
          ), written as (
@@ -102,7 +108,7 @@ export function createJournalStore(db: Database, leaseMs: number) {
            from taken cross join json_to_recordset($3::json)
              as x(seq integer, at float8, kind text, task text, attempt integer, payload text, request text)
          ) select epoch from taken`,
-        [run, epoch, JSON.stringify(first.map(rowOf)), leaseMs, JSON.stringify(summary)],
+        [run, epoch, JSON.stringify(first.map(rowOf)), leaseMs, JSON.stringify(summary), engine],
       ).catch((error) => {
         // Its runner was alive after all and has written on meanwhile.
         if (isDuplicate(error)) return [];
@@ -206,11 +212,11 @@ export const keyOf = ({ run, epoch }: Held) => `${run} ${epoch}`;
 
 const FRESH = `fresh as (
     insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch,
-      lease_until)
-    select id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch,
+      engine, lease_until)
+    select id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch, engine,
       now() + $4 * interval '1 ms'
     from json_to_recordset($3::json) as x(id text, name text, status text, cwd text, fingerprint text, servers jsonb,
-      variables jsonb, summary text, request text, epoch integer)
+      variables jsonb, summary text, request text, epoch integer, engine text)
     returning id, epoch)`;
 
 const HELD = `held as (
@@ -237,7 +243,7 @@ async function commit(
   db: Database,
   heads: readonly Begun[],
   batch: readonly Entry[],
-  leaseMs: number,
+  { leaseMs, engine }: JournalStoreOptions,
 ): Promise<Set<string>> {
   const changes = new Map<string, Held & { status: RunStatus; summary: string }>();
   for (const { run, epoch, event, summary } of batch) {
@@ -251,6 +257,7 @@ async function commit(
     return {
       ...head,
       epoch,
+      engine,
       status: change?.status ?? "running",
       summary: change?.summary ?? JSON.stringify(head.summary),
     };

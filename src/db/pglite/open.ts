@@ -1,16 +1,14 @@
 import { AgentCardsError, messageOf } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
-import type { Database, ExecOptions, Queryable, QueryOptions } from "../database.ts";
+import type { EndableDatabase, ExecOptions, Queryable, QueryOptions } from "../database.ts";
 import { migrate, readMigrations } from "../migrate.ts";
 import type { Durability } from "./worker.ts";
 import { startWorker, type WorkerPort } from "./worker_port.ts";
 
 /** A database in a folder of this machine. */
-export interface FolderDatabase extends Database {
+export interface FolderDatabase extends EndableDatabase {
   /** Runs `work` while no statement runs and everything is on the disk, so that the files can be copied. */
   atRest<T>(work: () => Promise<T>): Promise<T>;
-  /** Ends without a checkpoint: another process may have the folder by now. */
-  abandon(): void;
 }
 
 export interface OpenOptions {

@@ -1,6 +1,13 @@
 import { AgentCardsError, messageOf, within } from "../../model/mod.ts";
 import postgres from "postgres";
-import { type Database, type ExecOptions, noDatabase, type Queryable, type QueryOptions } from "../database.ts";
+import {
+  type Database,
+  type EndableDatabase,
+  type ExecOptions,
+  noDatabase,
+  type Queryable,
+  type QueryOptions,
+} from "../database.ts";
 import { migrate, readMigrations } from "../migrate.ts";
 import { TYPES } from "./values.ts";
 
@@ -8,6 +15,14 @@ export interface PostgresOptions {
   /** The most connections at once. */
   readonly connections?: number;
   readonly deadlines?: Partial<Deadlines>;
+  /** Told of each statement that found no server, or lost it on the way. */
+  onLost?(reason: AgentCardsError): void;
+}
+
+/** A database on a server that several processes share. */
+export interface ServerDatabase extends EndableDatabase {
+  /** Hears what any process says on a channel, after a lost connection, too; `onStart` is told each time it begins. */
+  listen(channel: string, onMessage: (message: string) => void, onStart?: () => void): Promise<void>;
 }
 
 interface Deadlines {
@@ -24,6 +39,8 @@ const CONNECTIONS = 8;
 /** Rows that nobody waits for have connections of their own: their commits do not wait for the disk. */
 const LAZY_CONNECTIONS = 2;
 const CLOSE_S = 3;
+/** A connection that is not used for so long is given back to the server. */
+const IDLE_S = 60;
 
 /** A pool of connections, one of them, or a transaction on one. */
 interface Client {
@@ -32,17 +49,30 @@ interface Client {
 }
 
 /** Opens (and migrates) the database that a URL names: `postgres://USER@HOST:PORT/NAME`. */
-export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<ServerDatabase> {
   const deadlines = { ...DEADLINES, ...options.deadlines };
   const { connectMs, statementMs, longMs } = deadlines;
   const pool = (max: number, settings: Record<string, string>) =>
     postgres(url, {
       max,
+      idle_timeout: IDLE_S,
       connect_timeout: connectMs / 1_000,
       onnotice: () => {},
       types: TYPES,
-      connection: { application_name: "agentcards", statement_timeout: statementMs, ...settings },
+      connection: {
+        application_name: "agentcards",
+        statement_timeout: statementMs,
+        // A process that is stopped in the middle of a transaction must not keep its locks.
+        idle_in_transaction_session_timeout: statementMs + GRACE_MS,
+        ...settings,
+      },
     });
+  /** Rejects with the one error that stores know, and tells of a server that is away. */
+  const told = (error: unknown): never => {
+    const problem = problemOf(error);
+    if (isAway(problem)) options.onLost?.(problem);
+    throw problem;
+  };
   const strict = pool(options.connections ?? CONNECTIONS, {});
   const lazy = pool(LAZY_CONNECTIONS, { synchronous_commit: "off" });
 
@@ -78,14 +108,20 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     };
   };
 
-  const database: Database = {
+  const database: ServerDatabase = {
     query: (sql, parameters, given = {}) => on(given, (client) => rowsOf(client, sql, parameters, given)),
     exec: (sql, given = {}) => on(given, (client) => run(client, sql)),
     transaction: async <T>(work: (tx: Queryable) => Promise<T>, given?: ExecOptions) =>
       await (given?.isLazy ? lazy : strict).begin((client) => work(inside(client as unknown as Client)))
         .catch(told) as T,
+    async listen(channel, onMessage, onStart) {
+      await strict.listen(channel, onMessage, onStart);
+    },
     async close() {
       await Promise.all([strict.end({ timeout: CLOSE_S }), lazy.end({ timeout: CLOSE_S })]);
+    },
+    abandon() {
+      for (const clients of [strict, lazy]) void clients.end({ timeout: 0 });
     },
   };
   try {
@@ -128,26 +164,35 @@ async function enableVector(db: Database): Promise<void> {
 const SILENT = "it does not answer";
 /** The codes of a connection that never carried the statement, and of one that was lost. */
 const NOT_SENT = new Set(["CONNECTION_ENDED", "CONNECT_TIMEOUT", "ECONNREFUSED", "ENOTFOUND", "ENOENT", "EACCES"]);
+/** A server that shuts down, was killed, or is starting; the last of them has carried nothing out. */
+const STARTING = "57P03";
+const SHUTDOWN = new Set(["57P01", "57P02", STARTING]);
 const LOST = /^(?:CONNECTION_|E[A-Z]+$)/;
 
 /** A failed statement keeps PostgreSQL's code; a failed connection has the one error of a missing database. */
-function told(error: unknown): never {
+function problemOf(error: unknown): unknown {
   const { code, severity_local: severity } = error as { code?: unknown; severity_local?: unknown };
-  if (severity !== undefined) throw Object.assign(new Error(messageOf(error)), { sqlState: code });
-  if (error instanceof AgentCardsError) throw error;
-  if (code === "CONNECTION_ENDED") throw noDatabase();
-  const isNotSent = typeof code === "string" && NOT_SENT.has(code);
-  const isLost = typeof code === "string" && LOST.test(code) || messageOf(error) === SILENT;
-  if (!isNotSent && !isLost) throw error;
+  const isShutdown = typeof code === "string" && SHUTDOWN.has(code);
+  if (severity !== undefined && !isShutdown) return Object.assign(new Error(messageOf(error)), { sqlState: code });
+  if (error instanceof AgentCardsError) return error;
+  if (code === "CONNECTION_ENDED") return noDatabase();
+  const isNotSent = typeof code === "string" && NOT_SENT.has(code) || code === STARTING;
+  const isLost = isShutdown || typeof code === "string" && LOST.test(code) || messageOf(error) === SILENT;
+  if (!isNotSent && !isLost) return error;
   const problem = new AgentCardsError("DB_UNUSABLE", `The database cannot be reached: ${messageOf(error)}`, {
     cause: error,
-    hint: "It is tried again with the next statement.",
+    hint: "It is tried again by itself.",
+    data: { isAway: true },
   });
-  throw isNotSent ? noDatabase(problem) : problem;
+  return isNotSent ? noDatabase(problem) : problem;
 }
 
-/** A URL without its password. */
-function placeOf(url: string): string {
+function isAway(problem: unknown): problem is AgentCardsError {
+  return problem instanceof AgentCardsError && problem.data?.isAway === true;
+}
+
+/** A URL without its user and password. */
+export function placeOf(url: string): string {
   try {
     const { hostname, port, pathname } = new URL(url);
     return `${hostname}${port && `:${port}`}${pathname}`;
