@@ -24,6 +24,7 @@ const NAMES = [
   "code",
   "dependencies",
   "prediction",
+  "speculation",
   "binding",
   "suggest",
   "soak",

@@ -86,6 +86,29 @@ Deno.test("eval prediction learns as it goes, and calls ahead only what it is su
   assert.ok(figures.update_ms.p95 < 20);
 });
 
+Deno.test("eval speculation reads the items of a list ahead, and nothing past a call that acts", async () => {
+  const lists = Array.from({ length: 30 }, (_, i) => {
+    const ids = [0, 1, 2].map((n) => `note-${i}-${n}`);
+    const output = JSON.stringify({ notes: ids.map((id) => ({ id })) });
+    const get = (id: string) => ({ tool: "get_note", args: { id }, output: JSON.stringify({ text: id }), ok: true });
+    const list = { tool: "list_notes", args: { folder: `folder-${i}` }, output, ok: true };
+    const act = { tool: "send_note", args: { id: ids[0] }, output: "sent", ok: true };
+    return [
+      { source: "lists", id: `${i}`, prompt: "", calls: [list, ...ids.map(get)] },
+      { source: "acts", id: `${i}`, prompt: "", calls: [act, act] },
+    ];
+  });
+  const figures = await evaluate(
+    { "rows.jsonl": lists.flat() },
+    (dir) => ["speculation", "--data", `${dir}/rows.jsonl`],
+  );
+  const { lists: read, acts } = figures.sources;
+  assert.ok(read.precision > 0.9 && read.coverage > 0.4, JSON.stringify(read));
+  assert.ok(read.tokens_per_saved > 0 && read.waste <= 0.1, JSON.stringify(read));
+  assert.deepEqual([acts.reads, acts.made], [0, 0], "what acts is never made ahead");
+  assert.equal(figures.without_prompts.all.n, figures.all.n);
+});
+
 const SERVERS = {
   "tools/notes.json": {
     tools: [
