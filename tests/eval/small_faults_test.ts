@@ -1,9 +1,7 @@
 // deno-lint-ignore-file no-console -- it tells why a fault is skipped
 // Small versions of the faults. A fault that this machine cannot make is skipped, with the reason.
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
-
-const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
+import { evaluate } from "./evaluate.ts";
 
 interface Figures {
   readonly trials: number;
@@ -13,13 +11,7 @@ interface Figures {
 }
 
 async function faults(kind: string, ...args: string[]): Promise<Figures> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", "--quiet", "--cached-only", MAIN, "faults", "--kind", kind, ...args, "--json"],
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  assert.equal(code, 0, decoder.decode(stderr));
-  return JSON.parse(decoder.decode(stdout).trim().split("\n").at(-1)!)[kind];
+  return (await evaluate("faults", "--kind", kind, ...args))[kind] as Figures;
 }
 
 const SMALL: readonly { readonly name: string; readonly args: readonly string[] }[] = [
