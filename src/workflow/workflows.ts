@@ -98,6 +98,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
       const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
+      for (const row of rows) onEvent(id, row);
       if (!asked) {
         const launched = live.launch(id, { session, fold, plan, writer, book, written });
         // Before its first step: the calls of the run carry the trace of the request, and may ask its human.
@@ -265,6 +266,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
     const events = record(fold, decided);
     if (!await journal.note(row, events, summaryOf(fold.state))) throw tooLate(row.id);
+    for (const event of events) onEvent(row.id, event);
     return { id: row.id, state: fold.state };
   }
 
@@ -305,6 +307,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
     live.requireOpen();
     const writer = await journal.take(row, first, summaryOf(fold.state));
     if (!writer) throw tooLate(row.id);
+    for (const event of first) onEvent(row.id, event);
     if (decided.some(({ kind }) => kind === "planned")) await writer.rehead(await needsOf(session, tasks));
     const launched = live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
     // Before it takes its first step, which may be a question.
