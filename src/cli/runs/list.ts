@@ -14,16 +14,35 @@ export interface RunsCommand {
 }
 
 const HEAD = ["run", "name", "status", "tasks", "took", "when"];
+const MOST_IN_A_PAGE = 1_000;
+/** Runs of the page before, which may come again. */
+const OVERLAP = 100;
 /** With fewer columns than this, a note gets a line of its own. */
 const ROOM_FOR_NOTES = 120;
 
 /** `agentcards runs` */
 export async function runs({ limit, json }: RunsCommand, terminal: Terminal): Promise<number> {
-  const found = await ask({ method: "runs", params: { limit } });
+  const found = await newest(limit);
   if (json) terminal.out(jsonLine(found));
   else if (found.length === 0) terminal.out("Nothing has been run yet. `agentcards run FILE.yaml` runs a workflow.\n");
   else terminal.out(listText(found, terminal));
   return 0;
+}
+
+/** The newest runs, newest first. The engine gives them in pages. */
+async function newest(limit: number): Promise<RunReport[]> {
+  const found = new Map<string, RunReport>();
+  let before: number | undefined;
+  while (found.size < limit) {
+    const count = Math.min(MOST_IN_A_PAGE, limit - found.size + OVERLAP);
+    const page = await ask({ method: "runs", params: { limit: count, ...before !== undefined && { before } } });
+    const known = found.size;
+    for (const run of page) found.set(run.id, run);
+    if (page.length < count || found.size === known) break;
+    // Runs that were created in the same millisecond may stand on both sides of the border.
+    before = page.at(-1)!.created + 1;
+  }
+  return [...found.values()].slice(0, limit);
 }
 
 function listText(found: readonly RunReport[], { isTerminal, color }: Terminal): string {
