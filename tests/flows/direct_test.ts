@@ -1,7 +1,7 @@
 // Direct mode: a client sees the tools of all servers themselves, as if it were connected to each.
 import assert from "node:assert/strict";
 import { connectClient, type Era, type Message, textOf, type ToolResult } from "../fixtures/client.ts";
-import { createTestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, testServer, until, withPreset } from "../fixtures/gateway.ts";
 
 const DEFINITION = {
   name: "read",
@@ -21,7 +21,7 @@ for (const era of ["legacy", "modern"] satisfies Era[]) {
     await Deno.writeTextFile(list, JSON.stringify([DEFINITION, { ...DEFINITION, name: "x".repeat(80) }]));
     const servers = { b: testServer("listed", list), kit: testServer("kit"), a: testServer("listed", list) };
     const { stringify } = await import("yaml");
-    const config = { servers, expose: { tools: "direct" }, policy: { deny: ["kit:crash"] } };
+    const config = withPreset({ servers, expose: { tools: "direct" }, policy: { deny: ["kit:crash"] } });
     await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify(config));
     await using client = await connectClient(home, { era });
     const listed = async () => ((await client.request("tools/list")).result as { tools: Message[] }).tools;

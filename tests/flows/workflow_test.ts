@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { instructionsFor } from "../../src/serve/protocol.ts";
 import { connectClient, textOf } from "../fixtures/client.ts";
-import { createTestHome, sleep, testServer, until } from "../fixtures/gateway.ts";
+import { createTestHome, sleep, testServer, until, withPreset } from "../fixtures/gateway.ts";
 import { shareTestHome } from "../fixtures/shared_home.ts";
 import { linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
 
@@ -436,7 +436,7 @@ Deno.test("a run's time and a task's time hold while a server starts, too", asyn
   await client.close();
   await home.run(["engine", "stop"]);
   const { stringify } = await import("yaml");
-  await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify({ servers: { kit: slow } }));
+  await Deno.writeTextFile(`${home.dir}/config.yaml`, stringify(withPreset({ servers: { kit: slow } })));
   await home.run(["index"]);
   await using next = await connectClient(home);
   const began = performance.now();
