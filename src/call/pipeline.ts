@@ -10,10 +10,13 @@ import { questions } from "./stages/questions.ts";
 import { rules } from "./stages/rules.ts";
 import { send } from "./stages/send.ts";
 import type { Next, Stage } from "./stages/stage.ts";
+import { trace } from "./stages/trace.ts";
 
 /** The one way of every call of a session. A stage that is switched off is not in the list. */
 export function createPipeline(session: Session): Next {
+  const { traces } = session.shared;
   return compose([
+    ...traces ? [trace(session, traces)] : [],
     audit(session),
     observe(session.observer),
     pin(session),

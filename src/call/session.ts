@@ -11,7 +11,7 @@ import type {
   Tool,
 } from "../model/mod.ts";
 import type { Audit, Grants, PinKind, Pins, Provenance, Rulebook, RuleHistory } from "../policy/mod.ts";
-import type { Redactor } from "../telemetry/mod.ts";
+import type { Redactor, Traces } from "../telemetry/mod.ts";
 import type { SearchExperience, ToolSearch } from "../vector/mod.ts";
 import type { HookLog } from "./hooks/hook_log.ts";
 import type { UserWords } from "./hooks/user_words.ts";
@@ -58,6 +58,8 @@ export interface Shared {
   readonly approvals: OpenApprovals;
   /** The chained record of every call. */
   readonly audit: Audit;
+  /** OpenTelemetry; absent unless configured. */
+  readonly traces?: Traces | undefined;
   /** The events of clients' hooks. */
   readonly hooks: {
     readonly log: HookLog;

@@ -49,6 +49,8 @@ export interface Home {
   readonly hooks: string;
   /** The key that hooks of clients show, and the files that they were written into. */
   readonly hookKeys: string;
+  /** The variables of the runtime's exporter of telemetry. */
+  readonly exporter: string;
   /** The files of repositories before and after what changed them. */
   readonly snapshots: string;
   /** The name of its engine among those that share a database. */
@@ -94,6 +96,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     catalogue: `${dir}/catalogue.json`,
     hooks: `${dir}/hooks`,
     hookKeys: `${dir}/hooks.json`,
+    exporter: `${dir}/exporter.json`,
     snapshots: `${dir}/snapshots`,
     identity: `${dir}/engine.json`,
   });

@@ -21,9 +21,9 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   const own = project?.file ?? {};
   if (
     own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify ||
-    own.history || own.database
+    own.history || own.database || own.telemetry
   ) {
-    const sections = "engine, embeddings, expose, durability, profile, audit, notify, history and database";
+    const sections = "engine, embeddings, expose, durability, profile, audit, notify, history, database and telemetry";
     throw new AgentCardsError(
       "CONFIG_INVALID",
       `Cannot use ${project?.path}: ${sections} belong into the global file`,

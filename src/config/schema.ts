@@ -2,6 +2,7 @@ import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod
 import { z } from "../../deps.ts";
 import { durationUpTo, UNITS } from "./duration.ts";
 import { type Check, pattern, type Preset, type Rule, RULE_FIELDS } from "./policy_schema.ts";
+import { SEEING_FIELDS } from "./seeing/schema.ts";
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";
@@ -119,6 +120,7 @@ export const fileSchema = z.strictObject({
   }).optional(),
   /** Whether what waits for a person is told as a desktop notification. */
   notify: z.strictObject({ desktop: z.boolean().optional() }).optional(),
+  ...SEEING_FIELDS,
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
   /** Which configured values are secrets, where the rule for them is wrong: names of variables, headers, options. */
   secrets: z.strictObject({

@@ -22,10 +22,12 @@ import {
   MAX_CLIENT_FRAME,
   PROTOCOL,
   socketChannel,
+  STARTS_AGAIN,
   type Welcome,
 } from "../serve/start.ts";
 import { fs, stdio, system } from "../platform/start.ts";
 import net from "node:net";
+import { startsAgain, watchExporter } from "./exporter_start.ts";
 import { watchInstallation } from "./hand_over.ts";
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
@@ -56,6 +58,7 @@ async function run(home: Home): Promise<number> {
   await ensureSocketFolder(path, home);
   await using lock = await takeLock(home.lock, { socket: path });
   if (!lock) return LOST_THE_RACE;
+  if (await startsAgain(home)) return STARTS_AGAIN;
   // Whoever holds the lock may remove what a killed engine left behind.
   await fs.remove(path).catch(() => {});
 
@@ -84,7 +87,7 @@ async function run(home: Home): Promise<number> {
   const connections = new Set<Channel>();
   const newer = new Set<Channel>();
   const activity = createActivity();
-  const { isIdle } = watchInstallation({ gateway, activity, newer, stop, report });
+  const { isIdle } = watchInstallation({ gateway, activity, newer, exporter: watchExporter(home), stop, report });
   const idle = idleTimer(gateway, stop);
   const serve = async (channel: Channel) => {
     connections.add(channel);

@@ -17,13 +17,22 @@ import type { Gateway } from "../control/mod.ts";
 import { createJournal, type Journal } from "../dag/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
-import { AgentCardsError, describe } from "../model/mod.ts";
+import { AgentCardsError, describe, tokens } from "../model/mod.ts";
 import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
 import { createMetrics } from "../stats/mod.ts";
-import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
+import {
+  createRedactor,
+  log,
+  type LogLevel,
+  type Redactor,
+  startLog,
+  startTraces,
+  stopLog,
+  type Traces,
+} from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
 import {
   createSavedRunner,
@@ -61,6 +70,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   let reaper: Reaper | undefined;
   let isClosing = false;
   let vault: PiiVault | undefined;
+  const traces = await startTraces();
   const results = resultsOf(home, { db, settings });
   const large = createLargeFrames(results, redactor);
   const { calls, stats } = recordOf(db);
@@ -89,9 +99,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     privacy: (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) }),
     approvals: notices.noticed(createOpenApprovals()),
     audit,
+    traces,
     hooks,
     ...memoryOf(home, settings),
-    record: calls.record,
+    record: traces ? tokensTraced(traces, calls.record) : calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
     experience: learning.searches,
@@ -220,6 +231,15 @@ function recordOf(db: Database): Pick<Gateway, "stats"> & { readonly calls: Call
   const calls = createCallLog(db, { metrics });
   const usage: Gateway["stats"]["usage"] = async (query) => (await calls.flush(), await metrics.usage(query));
   return { calls, stats: { usage, trends: metrics.trends } };
+}
+
+/** Has the tokens of each call counted by OpenTelemetry, too. */
+function tokensTraced(traces: Traces, record: CallLog["record"]): CallLog["record"] {
+  return (call) => {
+    record(call);
+    const { tool, bytes, bytes_in = 0, kept = 0 } = call;
+    traces.tokens({ tool, tokens_in: tokens(bytes_in), tokens_out: tokens(bytes), tokens_kept: tokens(kept) });
+  };
 }
 
 function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {

@@ -47,6 +47,8 @@ export interface Watching {
   readonly activity: Activity;
   /** Connections of a newer version that was installed elsewhere. */
   readonly newer: ReadonlySet<unknown>;
+  /** The variables that an engine is started with: others may be configured by now. */
+  readonly exporter: { isDue(): boolean };
   stop(): void;
   report(what: string, reason: string): unknown;
 }
@@ -54,17 +56,19 @@ export interface Watching {
 const LOOK_EVERY_MS = 1_000;
 
 /** Makes room for a newer installation, and tells whether that could be done at once. */
-export function watchInstallation({ gateway, activity, newer, stop, report }: Watching): { isIdle(): boolean } {
+export function watchInstallation(
+  { gateway, activity, newer, exporter, stop, report }: Watching,
+): { isIdle(): boolean } {
   let workflows: { isRunning(): boolean } | undefined;
   gateway.then((opened) => workflows = opened.workflows, () => {});
   const isRunning = () => workflows?.isRunning() ?? false;
   const handOver = createHandOver({
     activity,
-    isDue: () => newer.size > 0 || installation.isReplaced(),
+    isDue: () => newer.size > 0 || installation.isReplaced() || exporter.isDue(),
     isRunning,
     stop() {
       clearInterval(timer);
-      report("engine_hands_over", "another version is installed");
+      report("engine_hands_over", "another version is installed, or other telemetry is configured");
       stop();
     },
   });

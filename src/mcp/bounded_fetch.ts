@@ -1,4 +1,5 @@
 import { nextTurn } from "../model/mod.ts";
+import { untraced } from "../telemetry/mod.ts";
 import type { Traffic } from "./traffic.ts";
 
 /**
@@ -10,7 +11,7 @@ export function boundedFetch(
   traffic: Traffic,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
-    const response = await fetch(url, { ...init, redirect: "error" });
+    const response = await untraced(() => fetch(url, { ...init, redirect: "error" }));
     if (!response.body) return response;
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     const bound = isStream ? boundEvents(maxBytes, traffic) : boundTotal(maxBytes);

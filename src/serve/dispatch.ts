@@ -14,6 +14,9 @@ type Message = Record<string, unknown>;
 const NO_SUCH_METHOD: CallResult = { kind: "error", code: -32601, message: "Method not found" };
 const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
 
+/** True for the name of one of the gateway's own tools. */
+export const isOwnTool = (name: string): boolean => byName.has(name);
+
 /** The work of one request, and the name under which it is filed, if it is. */
 export interface Work {
   readonly label?: string;

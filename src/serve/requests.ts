@@ -7,15 +7,16 @@ import {
   type Client,
   describe,
   type Human,
+  isFailure,
   isObject,
   takes,
   toAgentCardsError,
 } from "../model/mod.ts";
-import { debug, type Redactor, shapeOf } from "../telemetry/mod.ts";
+import { debug, type Redactor, shapeOf, type Traced } from "../telemetry/mod.ts";
 import type { WorkSession } from "../workflow/mod.ts";
 import type { Activity } from "./activity.ts";
 import { keyOf, workAgain } from "./repeated_requests.ts";
-import { type Work, workFor } from "./dispatch.ts";
+import { isOwnTool, type Work, workFor } from "./dispatch.ts";
 import { isLoggedAt } from "./log_level.ts";
 import { type Codec, codecOf, splicedResponse } from "./wire/codec.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "./wire/codes.ts";
@@ -91,12 +92,15 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
   async function run(message: Message, controller: AbortController, isRepeated: boolean): Promise<void> {
     const { id, method } = message;
     const began = performance.now();
+    const at = Date.now();
     const params = isObject(message.params) ? message.params : {};
     const meta = isObject(params._meta) ? params._meta : {};
     const codec = codecOf(meta);
     const flow = codec.takesQuestions ? parking : direct;
     let work: Work | undefined;
     let outcome: CallResult;
+    let span: Traced | undefined;
+    let failure: string | undefined;
     let toldAt = -Infinity;
     // Where what is said meanwhile belongs: with the client's next request, once it has answered a question.
     const route: Route = { id, token: meta.progressToken, approved: undefined, asked: {} };
@@ -104,6 +108,7 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
     if (isRepeated) placing.add(placed.promise);
     try {
       const open = opened ?? await session;
+      span = open.shared.traces?.request({ method: method as string, name: ownName(params), parent: meta, at });
       // What another engine had parked is lost with that engine, but a run that it had begun is not.
       const lost = flow.originElsewhere(params);
       const { requestState: _state, inputResponses: _answers, ...bare } = params;
@@ -155,14 +160,16 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
           },
           human,
           ...origin && { key: () => keyOf(origin, call) },
-          ...traceOf(meta),
+          ...traceOf({ ...meta, ...span?.context }),
         };
         return work!.run(open, caller);
       };
       outcome = await flow.run({ call, origin, rounds, route, controller, start });
     } catch (error) {
+      failure = toAgentCardsError(error).code;
       outcome = failed(error, method as string);
     }
+    span?.end(failure ?? failureOf(outcome));
     placed.resolve();
     placing.delete(placed.promise);
     if (performance.now() - toldAt < APART_MS) await new Promise((resolve) => setTimeout(resolve, APART_MS));
@@ -257,6 +264,16 @@ export function createCalls({ session, connection, activity, send, sendRaw }: Ca
       parking.close();
     },
   };
+}
+
+function failureOf(outcome: CallResult): string | undefined {
+  if (outcome.kind === "error") return String(outcome.code);
+  return isFailure(outcome) ? "tool_error" : undefined;
+}
+
+/** The name of a tool of ours. Any other name may be a client's own words. */
+function ownName({ name }: Message): string | undefined {
+  return typeof name === "string" && isOwnTool(name) ? name : undefined;
 }
 
 const TRACE = ["traceparent", "tracestate", "baggage"];

@@ -15,8 +15,10 @@ export {
   LOST_THE_RACE,
   MAX_CLIENT_FRAME,
   PROTOCOL,
+  STARTS_AGAIN,
   type Welcome,
 } from "./link/handshake.ts";
+export { readExporter } from "./link/exporter_file.ts";
 export { createHookFrames } from "./link/hook_frames.ts";
 export { pipe } from "./link/pipe.ts";
 export { socketChannel } from "./link/socket_channel.ts";

@@ -63,6 +63,8 @@ export interface Launch {
   readonly writer: Writer;
   readonly book: ToolBook;
   readonly written: Promise<void>;
+  /** The trace context of the request that starts it. */
+  readonly trace?: Record<string, unknown> | undefined;
 }
 
 const SNAPSHOT_EVERY_ROWS = 500;
@@ -99,7 +101,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
     if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down; send it again in a moment");
   }
 
-  function launch(id: string, { session, fold, plan, writer, book, written }: Launch): LiveRun {
+  function launch(id: string, { session, fold, plan, writer, book, written, trace }: Launch): LiveRun {
     requireOpen();
     const watchers = new Set<Caller>();
     const listeners = new Set<Teller>();
@@ -127,17 +129,21 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
       places: places.getOrInsertComputed(session, () => createPlaces(server_concurrency)),
     });
     const { state } = fold;
+    const dependenciesOf = (task: string) => state.plan.find(({ id }) => id === task)?.depends_on ?? [];
+    const traced = session.shared.traces?.run({ id, parent: trace, dependenciesOf });
     const settled = (async () => {
       try {
         for await (const event of run.events) {
           for (const tell of listeners) tell.event(event);
           onEvent(id, event);
+          traced?.event(event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }
         if (isOver(state) && state.status !== "aborted") onEnd(state, session);
         if (state.status === "paused" && state.seq > SNAPSHOT_EVERY_ROWS) await keepSnapshot(writer, state);
         return { id, state };
       } finally {
+        traced?.end();
         lives.delete(id);
         prune(session);
       }

@@ -100,7 +100,7 @@ export function createWorkflows({ journal, sessions, code, complete, onEnd }: Wo
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
       for (const row of rows) onEvent(id, row);
       if (!asked) {
-        const launched = live.launch(id, { session, fold, plan, writer, book, written });
+        const launched = live.launch(id, { session, fold, plan, writer, book, written, trace: caller.trace });
         // Before its first step: the calls of the run carry the trace of the request, and may ask its human.
         launched.watch(decider).catch(() => {});
         return launched;

@@ -2,6 +2,7 @@ import {
   type Call,
   calledId,
   type CallResult,
+  isObject,
   OWN_SERVER,
   withoutInvisible,
   WORKFLOW_SERVER,
@@ -22,7 +23,7 @@ export function send(session: Session): Stage {
     const { server, name } = call.address;
     if (server === OWN_SERVER) return { kind: "result", result: await callOwnTool(session, call) };
     if (server === WORKFLOW_SERVER) return await session.shared.runSaved(session, name, call);
-    const result = await toServer(session, call);
+    const result = await toServer(session, session.shared.traces ? withTrace(call) : call);
     if (result.kind === "large" && result.large.output.kind === "stored") {
       // The Worker that read the result did not know its tool.
       const { output: { handle }, bytes } = result.large;
@@ -30,6 +31,12 @@ export function send(session: Session): Stage {
     }
     return result;
   };
+}
+
+/** The span of the call goes on in the server, instead of that of the client's request. */
+function withTrace(call: Call): Call {
+  const { params, trace } = call;
+  return { ...call, params: { ...params, _meta: { ...isObject(params._meta) ? params._meta : {}, ...trace } } };
 }
 
 async function toServer(session: Session, call: Call): Promise<CallResult> {

@@ -1,4 +1,5 @@
 import { AgentCardsError, oneLine } from "../../model/mod.ts";
+import { untraced } from "../../telemetry/mod.ts";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { boundTotal } from "../bounded_fetch.ts";
@@ -25,7 +26,7 @@ export function guardedFetch(server: string, signal?: AbortSignal): Fetch {
       ...init?.signal ? [init.signal] : [],
     ]);
     const redirect = init?.redirect === "manual" ? "manual" : "error";
-    const response = await fetch(address, { ...init, redirect, signal: late });
+    const response = await untraced(() => fetch(address, { ...init, redirect, signal: late }));
     if (!response.body) return response;
     return new Response(response.body.pipeThrough(boundTotal(LARGEST_BODY), { signal: late }), response);
   };

@@ -13,8 +13,10 @@ import {
   LOST_ITS_HOME,
   LOST_THE_RACE,
   PROTOCOL,
+  STARTS_AGAIN,
   type Welcome,
 } from "./handshake.ts";
+import { readExporter } from "./exporter_file.ts";
 import { answeringVariables } from "./variables.ts";
 
 /** A connection to the engine after the greeting. */
@@ -55,7 +57,7 @@ const ALONE_MS = 2_000;
 const MAX_ENGINE_FRAME = 512 * 1024 * 1024;
 
 /** Ends of an engine that found another one at work, or made room for it: the next look finds that one. */
-const MADE_ROOM: readonly number[] = [0, LOST_THE_RACE, LOST_ITS_HOME];
+const MADE_ROOM: readonly number[] = [0, LOST_THE_RACE, LOST_ITS_HOME, STARTS_AGAIN];
 
 /** Connects to the home's engine, starting one when there is none. */
 export async function connectEngine(options: ConnectOptions): Promise<EngineConnection> {
@@ -279,6 +281,7 @@ async function startEngine(program: readonly string[], { home, env }: ConnectOpt
     clearEnv: true,
     env: {
       ...Object.fromEntries(kept),
+      ...await readExporter(home),
       AGENTCARDS_HOME: home.dir,
       ENGINE_ERR: `${home.logs}/engine.err`,
       // Deno would ask its makers for a newer version now and then; nothing leaves this machine.

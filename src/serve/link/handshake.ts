@@ -92,5 +92,7 @@ export const MAX_CLIENT_FRAME = 16 * 1024 * 1024;
 export const LOST_THE_RACE = 75;
 /** The exit code of an engine whose home was removed or replaced under it. */
 export const LOST_ITS_HOME = 76;
+/** The exit code of an engine that has to be started with other variables. */
+export const STARTS_AGAIN = 77;
 /** The exit code of an engine that cannot use its home at all: starting it again would not help. */
 export const HOME_REFUSED = 78;

@@ -1,5 +1,6 @@
 import { AgentCardsError, isObject, messageOf } from "../../model/mod.ts";
 import { fs, SEEK_START } from "../../platform/start.ts";
+import { untraced } from "../../telemetry/mod.ts";
 import { createHash } from "node:crypto";
 import type { DownloadProgress } from "../search_port.ts";
 import { type ModelFolder, openModelFolder, removeBrokenFiles, sealModelFolder } from "./folder.ts";
@@ -159,7 +160,7 @@ async function receive(response: Response, { part, start, stall, report }: Recei
 async function follow(url: string, init: RequestInit): Promise<{ response: Response; hash?: string }> {
   let hash: string | undefined;
   for (let hops = 0;; hops++) {
-    const response = await fetch(url, { ...init, redirect: "manual" });
+    const response = await untraced(() => fetch(url, { ...init, redirect: "manual" }));
     hash ??= /^"?([0-9a-f]{64})"?$/.exec(response.headers.get("x-linked-etag") ?? "")?.[1];
     const next = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
     if (next === null) return { response, ...hash && { hash } };

@@ -1,0 +1,24 @@
+import { z } from "../../../deps.ts";
+import { durationUpTo, UNITS } from "../duration.ts";
+
+const LONGEST = 2 ** 31 - 1;
+
+const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+
+/** The place that OpenTelemetry data is sent to; nothing is sent without one. */
+const otlp = z.strictObject({
+  endpoint: z.url({ protocol: /^https?$/, error: "must be a URL such as http://127.0.0.1:4318" })
+    .transform((url) => url.replace(/\/+$/, "")),
+  protocol: z.enum(["http/protobuf", "http/json"]).optional(),
+  /** `${NAME}` stands for a value of `secrets.env`. */
+  headers: z.record(z.string().regex(HEADER, "is no name of a header"), z.string().max(8_000)).optional(),
+  /** The name that the data is sent under. */
+  service: z.string().regex(/^[\w.-]{1,100}$/, "is 1 to 100 letters, digits, _ . or -").optional(),
+  /** How often metrics are sent. */
+  every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
+});
+
+/** The sections about what is seen of the gateway from outside. */
+export const SEEING_FIELDS = {
+  telemetry: z.strictObject({ otlp: otlp.optional() }).optional(),
+} as const;
