@@ -1,7 +1,5 @@
 import {
-  type CallLog,
   createArgumentHistory,
-  createCallLog,
   createCatalogueStore,
   createLargeFrames,
   createOpenApprovals,
@@ -17,22 +15,12 @@ import type { Gateway } from "../control/mod.ts";
 import { createJournal, type Journal } from "../dag/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
-import { AgentCardsError, describe, tokens } from "../model/mod.ts";
+import { AgentCardsError, describe } from "../model/mod.ts";
 import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
-import { createMetrics } from "../stats/mod.ts";
-import {
-  createRedactor,
-  log,
-  type LogLevel,
-  type Redactor,
-  startLog,
-  startTraces,
-  stopLog,
-  type Traces,
-} from "../telemetry/mod.ts";
+import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
 import {
   createSavedRunner,
@@ -44,9 +32,9 @@ import {
 import { stdio, system } from "../platform/start.ts";
 import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
-import { createNotices } from "./notices.ts";
 import { createWorkSessions } from "./work_sessions.ts";
 import { createHooks } from "./hooks.ts";
+import { openSeeing } from "./seeing.ts";
 
 export interface GatewayOptions {
   readonly logToStderr: boolean;
@@ -54,7 +42,9 @@ export interface GatewayOptions {
   readonly isStillOurs?: () => boolean;
 }
 
-/** Builds the parts and joins them. Nothing slow is opened before somebody needs it. */
+/**
+ * Builds the parts and joins them. Nothing slow is opened before somebody needs it. Long: the one list of all parts.
+ */
 export async function createGateway(home: Home, options: GatewayOptions): Promise<Gateway> {
   await ensureHome(home);
   const redactor = createRedactor();
@@ -67,15 +57,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const storage = await chooseDatabase(home, needs);
   const { db, database } = storage;
 
-  let reaper: Reaper | undefined;
-  let isClosing = false;
-  let vault: PiiVault | undefined;
-  const traces = await startTraces();
+  const children = childrenOf(home);
   const results = resultsOf(home, { db, settings });
   const large = createLargeFrames(results, redactor);
-  const { calls, stats } = recordOf(db);
+  const { calls, stats, notices, ...seeing } = await openSeeing(home, db);
   const audit = auditOf(home, settings.audit);
-  const notices = createNotices(home);
   const pins = openPins({ path: home.pins, audit, onQuarantine: notices.quarantined });
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
@@ -91,18 +77,15 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     redactor,
     large,
     tokens: openTokenFile({ path: home.tokens, locks: `${home.cache}/locks`, onSecrets: redactor.add }),
-    reaper() {
-      if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
-      return reaper ??= startReaper(`${home.cache}/children`);
-    },
+    reaper: children.reaper,
     sharedServers: new Map(),
-    privacy: (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) }),
+    privacy: privacyOf(home, db, large),
     approvals: notices.noticed(createOpenApprovals()),
     audit,
-    traces,
+    traces: seeing.traces,
     hooks,
     ...memoryOf(home, settings),
-    record: traces ? tokensTraced(traces, calls.record) : calls.record,
+    record: calls.record,
     wasUsed: calls.wasUsed,
     watch: learning.watch,
     experience: learning.searches,
@@ -111,7 +94,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   };
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
-    isClosing: () => isClosing,
+    isClosing: children.isClosing,
     onOpen: ({ env }) => notices.learn(env),
     parts: () => ({ workflows, code, suggestions, promptHints: hooks.promptHints }),
   });
@@ -135,10 +118,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   return {
     home,
     sessions,
-    async idleExitMs() {
-      const now = await engineSettings(home);
-      return now.problem ? settings.idle_exit : now.idle_exit;
-    },
+    idleExitMs: () => idleExitOf(home, settings),
     redactor,
     database,
     databaseState: storage.state,
@@ -154,14 +134,14 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     pins,
     closeSession,
     async [Symbol.asyncDispose]() {
-      isClosing = true;
+      children.closing();
       watching[Symbol.dispose]();
       triggers.close();
       await workflows.close();
       await code.close();
       await disposeAll();
       await Promise.all([...shared.sharedServers.values()].map(({ server }) => server[Symbol.asyncDispose]()));
-      await reaper?.close();
+      await children.close();
       large.close();
       await search.close();
       await Promise.all([shared.catalogues.settled(), pins.settled(), calls.flush(), shared.argumentHistory.flush()]);
@@ -173,6 +153,26 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await stopLog();
     },
   };
+}
+
+/** The reaper of the engine's children, which the first of them starts; none is started once the engine closes. */
+function childrenOf(home: Home) {
+  let reaper: Reaper | undefined;
+  let isClosing = false;
+  return {
+    reaper(): Reaper {
+      if (isClosing) throw new AgentCardsError("ENGINE_BUSY", "The engine is closing down");
+      return reaper ??= startReaper(`${home.cache}/children`);
+    },
+    isClosing: () => isClosing,
+    closing: () => void (isClosing = true),
+    close: async () => await reaper?.close(),
+  };
+}
+
+function privacyOf(home: Home, db: Database, large: Shared["large"]): Shared["privacy"] {
+  let vault: PiiVault | undefined;
+  return (policy) => createPrivacy(policy, { large, vault: () => vault ??= openPiiVault(home.piiKey, db) });
 }
 
 interface LogParts extends GatewayOptions {
@@ -225,23 +225,6 @@ function memoryOf({ history, audit, grants }: Home, { historyDays }: Pick<Engine
   };
 }
 
-/** The rows of calls with their figures, those that are still to be filed included. */
-function recordOf(db: Database): Pick<Gateway, "stats"> & { readonly calls: CallLog } {
-  const metrics = createMetrics(db);
-  const calls = createCallLog(db, { metrics });
-  const usage: Gateway["stats"]["usage"] = async (query) => (await calls.flush(), await metrics.usage(query));
-  return { calls, stats: { usage, trends: metrics.trends } };
-}
-
-/** Has the tokens of each call counted by OpenTelemetry, too. */
-function tokensTraced(traces: Traces, record: CallLog["record"]): CallLog["record"] {
-  return (call) => {
-    record(call);
-    const { tool, bytes, bytes_in = 0, kept = 0 } = call;
-    traces.tokens({ tool, tokens_in: tokens(bytes_in), tokens_out: tokens(bytes), tokens_kept: tokens(kept) });
-  };
-}
-
 function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {
   return openAudit({
     folder: home.audit,
@@ -249,6 +232,12 @@ function auditOf(home: Home, { keep, head_to }: Config["audit"]): Audit {
     keepMs: keep,
     ...head_to !== undefined && { onHead: headSender(head_to) },
   });
+}
+
+/** The present setting; the earlier one while the file is broken. */
+async function idleExitOf(home: Home, before: EngineSettings): Promise<number> {
+  const { problem, idle_exit } = await engineSettings(home);
+  return problem ? before.idle_exit : idle_exit;
 }
 
 interface EngineSettings {
