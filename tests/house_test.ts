@@ -9,7 +9,7 @@ const LAYERS = [
   ["platform"],
   ["config", "telemetry"],
   ["db"],
-  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify", "stats"],
+  ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify", "snapshot", "stats"],
   ["call"],
   ["code", "suggest"],
   ["workflow"],

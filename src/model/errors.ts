@@ -31,6 +31,7 @@ export type ErrorCode =
   | "RUN_TAKEN"
   | "RUN_STATE"
   | "RESULT_GONE"
+  | "SNAPSHOT_FAILED"
   | "SANDBOX_TOO_WEAK"
   | "TIMEOUT"
   | "CANCELLED"
