@@ -208,6 +208,17 @@ function addRuns(program: Command, { terminal, done }: Surroundings): void {
       const { abortRun } = await load<typeof import("./runs/decide.ts")>("./runs/decide.ts");
       done(await abortRun(id, { ...options, terminal }));
     });
+  runs.command("undo").argument("<run>", RUN_ID)
+    .description("take back what a run changed in its git repository: all files or none")
+    .option("--task <id>", "only this task, and those that ran at the same time")
+    .option("--dry-run", "show the change, make none")
+    .option("--take-back", "put back what the last undo took away, finished or not")
+    .option("--yes", "do not ask")
+    .option("--json", "print one JSON object")
+    .action(async (id, options) => {
+      const { undoRun } = await load<typeof import("./runs/undo.ts")>("./runs/undo.ts");
+      done(await undoRun(id, options, terminal));
+    });
   for (const parent of [runs, program]) {
     parent.command("resolve").argument("<run>", RUN_ID)
       .description("say what became of a call that may or may not have happened")

@@ -2,6 +2,7 @@ import { z } from "../../deps.ts";
 import type { Found, HookFigures } from "../call/mod.ts";
 import type { Effect, HookEvent, JsonObject, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
+import type { UndoReport } from "../snapshot/mod.ts";
 import type { PolicyResults } from "./policy_reports.ts";
 import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
 import type {
@@ -73,6 +74,13 @@ export const PARAMS = {
   run_show: z.strictObject({ id: text }),
   /** One task of a run with all that it was given and gave. */
   run_task: z.strictObject({ id: text, task: text }),
+  /** Takes back what a run changed in its repository; `preview` only looks. */
+  run_undo: z.strictObject({
+    id: text,
+    task: optional,
+    preview: z.boolean().optional(),
+    take_back: z.boolean().optional(),
+  }),
   runs: z.strictObject({
     limit: z.number().int().min(1).max(1_000).optional(),
     status: z.array(z.enum(["running", "paused", "completed", "partial", "failed", "aborted"])).optional(),
@@ -162,6 +170,7 @@ interface Results extends PolicyResults {
   run_page: RunPage;
   run_show: RunDetails;
   run_task: TaskDetails;
+  run_undo: UndoReport;
   runs: readonly RunReport[];
   search: Found;
   /** The number of tools of the server, and the runs that go on. */

@@ -4,6 +4,7 @@ import type { Home } from "../config/mod.ts";
 import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
 import type { Audit, Pins } from "../policy/mod.ts";
+import type { Snapshots } from "../snapshot/mod.ts";
 import type { Metrics } from "../stats/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
@@ -20,6 +21,8 @@ export interface Gateway extends AsyncDisposable {
   /** The present state of the database, without waiting for it. */
   databaseState(): DatabaseState;
   readonly workflows: Workflows;
+  /** The files of repositories around what acted. */
+  readonly snapshots: Snapshots;
   readonly code: CodeRoom;
   readonly learning: Learning;
   readonly suggestions: Suggestions;

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly priority?: number;
   /** Fills in required arguments that are missing and that an earlier output surely fits. */
   readonly infer?: boolean;
+  /** True or false: the files of the repository are recorded around what acts, or not. */
+  readonly snapshot?: boolean;
   /** The arguments that were filled in so. */
   readonly inferred?: readonly {
     readonly task: string;

@@ -20,6 +20,7 @@ import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openP
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
+import { createSnapshots } from "../snapshot/mod.ts";
 import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
 import {
@@ -100,8 +101,10 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   });
   const journal = journalOf(storage, options);
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
+  const snapshots = createSnapshots(home.snapshots);
   const workflows = createWorkflows({
     journal,
+    snapshots,
     sessions,
     code,
     complete: (...given) => suggestions.complete(...given),
@@ -124,6 +127,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     databaseState: storage.state,
     openSession,
     workflows,
+    snapshots,
     code,
     learning,
     suggestions,

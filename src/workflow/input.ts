@@ -14,6 +14,7 @@ export const OPTIONS = z.strictObject({
   concurrency: z.number().int().min(1).max(10_000).optional(),
   priority: z.number().int().min(1).max(5).optional(),
   infer: z.boolean().optional(),
+  snapshot: z.boolean().optional(),
 });
 const RUN = z.strictObject({
   tasks: z.array(z.unknown()).optional(),

@@ -15,9 +15,11 @@ import {
 } from "../dag/mod.ts";
 import { createPruner, HOUR_MS } from "../db/start.ts";
 import { AgentCardsError, type Caller, isObject, messageOf } from "../model/mod.ts";
+import type { Snapshots } from "../snapshot/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { codePort, type CodeServices } from "./code.ts";
 import { createPorts, type PortOptions } from "./task_ports.ts";
+import { withSnapshots } from "./snapshot_ports.ts";
 import { progressTo, type Teller } from "./progress.ts";
 
 /** A run as it stands. */
@@ -79,7 +81,9 @@ const LEAVE_MS = 3_000;
 export interface LiveRunsOptions {
   readonly journal: Journal;
   readonly code: CodeServices;
-  /** Told of a run that is over. */
+  /** The files of repositories around what acts. */
+  readonly snapshots: Snapshots;
+  /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
   /** Told of every event of every run. */
   onEvent(run: string, event: RunEvent): void;
@@ -88,7 +92,7 @@ export interface LiveRunsOptions {
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: LiveRunsOptions) {
+export function createLiveRuns({ journal, code, snapshots, onEnd, onEvent, onBroken }: LiveRunsOptions) {
   const pruner = createPruner({ everyMs: HOUR_MS, everyRows: PRUNE_EVERY_RUNS, prune: journal.prune });
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
@@ -124,7 +128,7 @@ export function createLiveRuns({ journal, code, onEnd, onEvent, onBroken }: Live
       fold,
       plan,
       writer,
-      ports,
+      ports: withSnapshots(ports, { run: id, state: fold.state, session, snapshots }),
       caps: { all: concurrency, perServer: server_concurrency },
       places: places.getOrInsertComputed(session, () => createPlaces(server_concurrency)),
     });

@@ -5,24 +5,21 @@ import {
   type Happening,
   isGenuine,
   isOver,
-  type Journal,
   kindOf,
   loadConditions,
   pendingOf,
   planAgain,
   record,
   type RunRow,
-  type RunState,
   summaryOf,
   withInput,
 } from "../dag/mod.ts";
 import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
 import type { Suggestions } from "../suggest/mod.ts";
 import { log } from "../telemetry/mod.ts";
-import type { CodeServices } from "./code.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
 import { createBrokenRuns } from "./broken.ts";
-import { createLiveRuns, type Decider, type LiveRun, type RunView } from "./live.ts";
+import { createLiveRuns, type Decider, type LiveRun, type LiveRunsOptions, type RunView } from "./live.ts";
 import {
   checkFolder,
   elsewhere,
@@ -42,22 +39,19 @@ import { isAskable, onceReadable } from "./attach.ts";
 import { planDecision } from "./plan_decision.ts";
 import { planWhole } from "./plan_whole.ts";
 
-export interface WorkflowsOptions {
-  readonly journal: Journal;
+export interface WorkflowsOptions extends Omit<LiveRunsOptions, "onEvent" | "onBroken"> {
   readonly sessions: ReadonlySet<Session>;
-  readonly code: CodeServices;
   readonly complete: Suggestions["complete"];
-  /** Told of a run that is over, and of the session that carried it. */
-  onEnd(state: RunState, session: Session): void;
 }
 
-export function createWorkflows({ journal, sessions, code, complete, onEnd }: WorkflowsOptions): Workflows {
+export function createWorkflows(options: WorkflowsOptions): Workflows {
+  const { journal, sessions, complete } = options;
   const broken = createBrokenRuns(takeUpBroken);
   const listeners = new Set<RunListener>();
   const onEvent: RunListener = (run, event) => {
     for (const listener of listeners) listener(run, event);
   };
-  const live = createLiveRuns({ journal, code, onEnd, onEvent, onBroken: broken.add });
+  const live = createLiveRuns({ ...options, onEvent, onBroken: broken.add });
   const inTurn = createTurns();
 
   /** True once a run that broke off runs again, or needs no runner. */

@@ -13,7 +13,7 @@ import {
   policyTest,
 } from "./policy.ts";
 import { now, runPage, runs, runTask } from "./pages.ts";
-import { approvals, decide, decideCall, observe, run, runShow } from "./runs.ts";
+import { approvals, decide, decideCall, observe, run, runShow, runUndo } from "./runs.ts";
 import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
@@ -54,6 +54,7 @@ export const METHODS: Methods = {
   run_page: runPage,
   run_show: runShow,
   run_task: runTask,
+  run_undo: runUndo,
   runs,
   search,
   signed_in: signedIn,

@@ -46,6 +46,19 @@ async function requestOf(
 
 export const runShow: Method<"run_show"> = async ({ session }, { id }) => await detailsOf(await session, id);
 
+export const runUndo: Method<"run_undo"> = async (
+  { gateway, session },
+  { id, task, preview, take_back: takesBack },
+) => {
+  const row = await found(await session, id);
+  if (row.status === "running" && row.isHeld && !preview) {
+    throw new AgentCardsError("RUN_STATE", `${row.id} is running`, {
+      hint: `Wait for its end, or give it up first: agentcards runs abort ${row.id}`,
+    });
+  }
+  return await gateway.snapshots.undo(row.id, { task, isPreview: preview, takesBack });
+};
+
 export const observe: Method<"observe"> = async ({ session, signal, progress }, { id }) => {
   const { workflows } = await session;
   const row = await found(await session, id);

@@ -1,0 +1,68 @@
+import type { Session } from "../call/mod.ts";
+import { kindOf, type RunPorts, type RunState, type Task, type TaskResult, type ToolTask } from "../dag/mod.ts";
+import { splitToolId } from "../model/mod.ts";
+import type { Snapshots } from "../snapshot/mod.ts";
+import { log } from "../telemetry/mod.ts";
+import { isAbsolute, join } from "node:path";
+
+export interface SnapshotOptions {
+  readonly run: string;
+  readonly state: RunState;
+  readonly session: Session;
+  readonly snapshots: Snapshots;
+}
+
+/**
+ * Records the files of the run's repository before and after every task that acts, so that it can be undone. By default
+ * where a server that acts runs in the folder of the run; a task whose files cannot be recorded is not begun.
+ */
+export function withSnapshots(ports: RunPorts, { run, state, session, snapshots }: SnapshotOptions): RunPorts {
+  const { snapshot } = state.options;
+  if (snapshot === false) return ports;
+  const recorder = snapshots.ofRun(run, session.cwd);
+  const acts = (task: Task) => ports.effectOf(task) !== "read";
+  const isAbout = (task: Task) => kindOf(task).tools(task).some((tool) => worksHere(session, splitToolId(tool).server));
+  const isOn = (task: ToolTask) =>
+    acts(task) && (snapshot === true || isAbout(task) || state.plan.some((one) => acts(one) && isAbout(one)));
+  const notes = new Map<string, string>();
+
+  /** The result with the reason why the task cannot be undone, where there is one. */
+  async function ended(id: string, result: TaskResult): Promise<TaskResult> {
+    const problem = await recorder.after(id);
+    const note = problem ?? notes.get(id);
+    notes.delete(id);
+    if (note === undefined) return result;
+    log("warning", "files_not_recorded", { run, task: id, reason: note });
+    return result.ok ? { ...result, note: result.note === undefined ? note : `${result.note} ${note}` } : result;
+  }
+
+  return {
+    ...ports,
+    async callTool(task, args, options) {
+      if (!isOn(task)) return await ports.callTool(task, args, options);
+      const result = await ports.callTool(task, args, {
+        ...options,
+        async beforeSend(approval) {
+          const note = await recorder.before(task.id);
+          if (note !== undefined) notes.set(task.id, note);
+          await options.beforeSend(approval);
+        },
+      });
+      // The calls of code belong to its task, which goes on.
+      return options.isFromCode ? result : await ended(task.id, result);
+    },
+    runCode: async (task, given, options) => await ended(task.id, await ports.runCode(task, given, options)),
+  };
+}
+
+/** True for a server that runs in the session's folder, or that is given a path around or in it. */
+function worksHere({ cwd, config, startFolder }: Session, server: string | undefined): boolean {
+  if (server === undefined || !Object.hasOwn(config.servers, server)) return false;
+  const folder = startFolder(server);
+  const isHere = (path: string) => isAbsolute(path) && isRelated(join(path, "/"), join(cwd, "/"));
+  return folder !== undefined && isHere(folder) || (config.servers[server]!.args ?? []).some(isHere);
+}
+
+function isRelated(one: string, other: string): boolean {
+  return one !== "/" && (one.startsWith(other) || other.startsWith(one));
+}

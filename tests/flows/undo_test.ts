@@ -1,0 +1,61 @@
+// The files of a repository around what acts: recorded, shown, put back.
+import assert from "node:assert/strict";
+import { connectClient } from "../fixtures/client.ts";
+import { createTestHome, testServer } from "../fixtures/gateway.ts";
+import { createRepository } from "../fixtures/repository.ts";
+import { run, task } from "../fixtures/workflow.ts";
+
+const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", ".gitignore": "ignored/\n*.log\n", "run.sh": "#!/bin/sh\n" };
+
+const change = (id: string, steps: readonly unknown[], more = {}) => task(id, "files:change", { steps }, more);
+
+Deno.test("what a run changed in a repository is put back, to the byte and the mode", async () => {
+  await using repository = await createRepository(FILES);
+  await Deno.chmod(`${repository.dir}/run.sh`, 0o755);
+  await repository.write("untracked.bin", new Uint8Array([0, 255, 10, 13]));
+  await repository.write("ignored/kept.txt", "mine");
+  await Deno.symlink("a.txt", `${repository.dir}/link`);
+  await using home = await createTestHome({ servers: { files: { ...testServer("files"), cwd: repository.dir } } });
+  await using client = await connectClient(home, { cwd: repository.dir });
+  const before = await repository.state();
+  const answer = await run(client, [
+    change("first", [
+      { do: "write", path: "a.txt", text: "changed\n" },
+      { do: "remove", path: "b/c.txt" },
+      { do: "rename", path: "untracked.bin", to: "deep/er/moved.bin" },
+      { do: "write", path: "new/file.txt", text: "new" },
+      { do: "mode", path: "run.sh", mode: 0o600 },
+      { do: "remove", path: "link" },
+      { do: "write", path: "link/now/a folder", text: "x" },
+      { do: "write", path: 'odd "name"\n\\.txt', text: "odd" },
+    ]),
+    {
+      id: "second",
+      type: "code_execution",
+      code: "await files.change({ steps: [{ do: 'append', path: 'a.txt', text: 'twice' }] }); return 1",
+      side_effects: true,
+      depends_on: ["first"],
+    },
+  ]);
+  assert.equal(answer.status, "completed", JSON.stringify(answer));
+  const changed = await repository.state();
+  assert.notDeepEqual(changed, before);
+
+  const looked = await home.run(["runs", "undo", answer.workflow_id, "--dry-run"], { cwd: repository.dir });
+  assert.equal(looked.code, 0, looked.stderr);
+  assert.match(looked.stdout, /rewrite a\.txt[^]*-changed\n-twice[^]*\+one/);
+  assert.deepEqual(await repository.state(), changed, "a look changes nothing");
+
+  const undone = await home.run(["runs", "undo", answer.workflow_id, "--yes"], { cwd: repository.dir });
+  assert.equal(undone.code, 0, undone.stderr);
+  assert.deepEqual(await repository.state(), before);
+  assert.equal((await Array.fromAsync(Deno.readDir(repository.dir))).some(({ name }) => name === "new"), false);
+
+  const again = await home.run(["runs", "undo", answer.workflow_id, "--take-back", "--yes", "--json"]);
+  assert.equal(JSON.parse(again.stdout).state, "taken_back", again.stderr);
+  assert.deepEqual(await repository.state(), changed);
+  const one = await home.run(["runs", "undo", answer.workflow_id, "--task", "first", "--yes", "--json"]);
+  assert.equal(one.code, 1);
+  assert.match(one.stdout, /the task second changed it afterwards/);
+  assert.deepEqual(await repository.state(), changed, "all or nothing");
+});
