@@ -86,6 +86,7 @@ function render(report: EngineReport, view: View): string {
     ["audit", auditText(report.audit)],
     ["pins", pinsText(report)],
     ...report.pii === "tokenize" ? [["privacy", "agents see tokens instead of personal data"]] : [],
+    ...report.analytics ? [["analytics", analyticsText(report.analytics)]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
     ["search", report.search ? searchText(report.search) : "not usable"],
@@ -103,12 +104,20 @@ function render(report: EngineReport, view: View): string {
     : "No servers are configured. `agentcards init` brings yours over.\n";
   const details = view.options.verbose ? report.servers.flatMap(notesOf) : [];
   const floods = [...report.servers.flatMap(withheldNotes), ...report.servers.flatMap(floodNote)];
-  const notes = [...report.notes, ...secretNotes(report.secrets), ...floods, ...details].map((note) => `${note}\n`)
+  const trends = report.trends.map(({ why }) => oneLine(why, 300));
+  const notes = [...report.notes, ...trends, ...secretNotes(report.secrets), ...floods, ...details].map((note) =>
+    `${note}\n`
+  )
     .join("");
   const trouble = view.problems.length
     ? view.problems.map((problem) => `${paint("red", "✗")} ${wrap(problem, columns - 2).join("\n  ")}\n`).join("")
     : `${paint("green", "✓")} ${allWell(report)}\n`;
   return `${head}\n\n${servers}\n${notes}${trouble}`;
+}
+
+function analyticsText({ seq, waiting_bytes, problem }: NonNullable<EngineReport["analytics"]>): string {
+  const waiting = waiting_bytes > 0 ? `, ${bytes(waiting_bytes)} wait` : "";
+  return problem === null ? `copied up to row ${seq}${waiting}` : `away: ${oneLine(problem, 200)}${waiting}`;
 }
 
 function secretsText({ names }: EngineReport["secrets"]): string {

@@ -51,6 +51,8 @@ export interface Home {
   readonly hookKeys: string;
   /** The variables of the runtime's exporter of telemetry. */
   readonly exporter: string;
+  /** The copy of figures to another database: its cursor, and rows that wait. */
+  readonly analytics: string;
   /** The files of repositories before and after what changed them. */
   readonly snapshots: string;
   /** The name of its engine among those that share a database. */
@@ -97,6 +99,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     hooks: `${dir}/hooks`,
     hookKeys: `${dir}/hooks.json`,
     exporter: `${dir}/exporter.json`,
+    analytics: `${dir}/analytics`,
     snapshots: `${dir}/snapshots`,
     identity: `${dir}/engine.json`,
   });

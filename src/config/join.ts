@@ -21,9 +21,10 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   const own = project?.file ?? {};
   if (
     own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify ||
-    own.history || own.database || own.telemetry
+    own.history || own.database || own.telemetry || own.analytics
   ) {
-    const sections = "engine, embeddings, expose, durability, profile, audit, notify, history, database and telemetry";
+    const sections =
+      "engine, embeddings, expose, durability, profile, audit, notify, history, database, telemetry and analytics";
     throw new AgentCardsError(
       "CONFIG_INVALID",
       `Cannot use ${project?.path}: ${sections} belong into the global file`,

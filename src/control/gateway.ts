@@ -5,7 +5,7 @@ import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
 import type { Learning, Suggestions } from "../suggest/mod.ts";
 import type { Audit, Pins } from "../policy/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
-import type { Metrics } from "../stats/mod.ts";
+import type { AnalyticsState, Metrics } from "../stats/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
 import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
@@ -28,6 +28,8 @@ export interface Gateway extends AsyncDisposable {
   readonly suggestions: Suggestions;
   /** The figures of calls. */
   readonly stats: Pick<Metrics, "usage" | "trends">;
+  /** The copy of figures to another database; null where none is configured. */
+  analytics(): Promise<AnalyticsState | null>;
   readonly saved: SavedWorkflows;
   readonly triggers: Triggers;
   readonly audit: Audit;

@@ -6,7 +6,7 @@ import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
 import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
 import type { FieldDiff, ServerReview, WithheldEntry } from "../policy/mod.ts";
-import type { ContextBudget, Trend, UsageReport } from "../stats/mod.ts";
+import type { AnalyticsState, ContextBudget, Trend, UsageReport } from "../stats/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import type { RunReport, RunStats, TaskReport } from "../workflow/mod.ts";
 
@@ -69,6 +69,10 @@ export interface EngineReport {
   };
   /** The problem of the pinned definitions: their file and its copy could not be read. */
   readonly pins_problem: string | null;
+  /** The copy of figures to another database; null where none is configured. */
+  readonly analytics: AnalyticsState | null;
+  /** The tools that got slower or fail more than they used to. */
+  readonly trends: readonly Trend[];
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };

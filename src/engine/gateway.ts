@@ -35,6 +35,7 @@ import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createWorkSessions } from "./work_sessions.ts";
 import { createHooks } from "./hooks.ts";
+import { auditRuns } from "./analytics.ts";
 import { openSeeing } from "./seeing.ts";
 
 export interface GatewayOptions {
@@ -61,7 +62,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const children = childrenOf(home);
   const results = resultsOf(home, { db, settings });
   const large = createLargeFrames(results, redactor);
-  const { calls, stats, notices, ...seeing } = await openSeeing(home, db);
+  const { calls, stats, notices, ...seeing } = await openSeeing(home, db, redactor);
   const audit = auditOf(home, settings.audit);
   const pins = openPins({ path: home.pins, audit, onQuarantine: notices.quarantined });
   const isBusy = () => calls.isBusy() || workflows.isRunning();
@@ -115,6 +116,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const suggestions = createSuggestions(learning);
 
   workflows.observe(notices.run);
+  workflows.observe(auditRuns(audit, workflows.state));
   const watching = watchConfig(open);
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);
@@ -132,6 +134,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     learning,
     suggestions,
     stats,
+    analytics: seeing.analytics.state,
     saved,
     triggers,
     audit,
@@ -151,6 +154,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await Promise.all([shared.catalogues.settled(), pins.settled(), calls.flush(), shared.argumentHistory.flush()]);
       await hooks[Symbol.asyncDispose]();
       audit[Symbol.dispose]();
+      await seeing.analytics[Symbol.asyncDispose]();
       await learning.flush();
       await storage.close();
       log("info", "engine_stopped");

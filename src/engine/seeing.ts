@@ -4,7 +4,8 @@ import type { Gateway } from "../control/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { tokens } from "../model/mod.ts";
 import { createMetrics } from "../stats/mod.ts";
-import { startTraces, type Traces } from "../telemetry/mod.ts";
+import { type Redactor, startTraces, type Traces } from "../telemetry/mod.ts";
+import { type AnalyticsCopy, startAnalytics } from "./analytics.ts";
 import { createNotices, type Notices } from "./notices.ts";
 
 /** The parts by which an engine is seen: figures of calls, traces, notices. */
@@ -12,15 +13,17 @@ export interface Seeing extends Pick<Gateway, "stats"> {
   readonly calls: CallLog;
   readonly traces: Traces | undefined;
   readonly notices: Notices;
+  readonly analytics: AnalyticsCopy;
 }
 
-export async function openSeeing(home: Home, db: Database): Promise<Seeing> {
+export async function openSeeing(home: Home, db: Database, redactor: Redactor): Promise<Seeing> {
   const traces = await startTraces();
   const metrics = createMetrics(db);
   const calls = createCallLog(db, { metrics });
   return {
     traces,
     notices: createNotices(home),
+    analytics: startAnalytics(home, redactor),
     calls: traces ? { ...calls, record: tokensTraced(traces, calls.record) } : calls,
     stats: {
       // Those that are still to be filed are included.

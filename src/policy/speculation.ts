@@ -35,7 +35,7 @@ export function maySpeculate(policy: Config["policy"], tool: SpeculatedTool): bo
 }
 
 /** The configured cost of one call; of several patterns that match, the longest counts. */
-export function costOf({ speculate }: Pick<Config["policy"], "speculate">, id: string): number {
-  const fitting = Object.entries(speculate.costs).filter(([pattern]) => matchesPattern(pattern, id));
+export function costOf(costs: Config["policy"]["speculate"]["costs"], id: string): number {
+  const fitting = Object.entries(costs).filter(([pattern]) => matchesPattern(pattern, id));
   return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0;
 }

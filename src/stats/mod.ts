@@ -3,3 +3,4 @@ export { createMetrics, type Measured, type Metrics } from "./metrics.ts";
 export { type ContextBudget, contextBudget } from "./context_budget.ts";
 export { type Trend, trendsOf } from "./trends.ts";
 export type { GroupName, Usage, UsagePoint, UsageQuery, UsageReport } from "./usage.ts";
+export { type Analytics, type AnalyticsOptions, type AnalyticsState, createAnalytics } from "./analytics/analytics.ts";

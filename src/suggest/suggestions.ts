@@ -180,7 +180,7 @@ export function cautiously(
   let spent = 0;
   const careful = tasks.map((task) => {
     const tool = toolOf(task.tool);
-    const cost = tool ? costOf(policy, tool.id) : 0;
+    const cost = tool ? costOf(policy.speculate.costs, tool.id) : 0;
     const isSafe = tool !== undefined && maySpeculate(policy, tool) && spent + cost <= policy.speculate.cost_usd;
     if (isSafe) spent += cost;
     return { ...task, ...!isSafe && { side_effects: true } } as unknown as JsonObject;

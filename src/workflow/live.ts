@@ -86,7 +86,7 @@ export interface LiveRunsOptions {
   /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
   /** Told of every event of every run. */
-  onEvent(run: string, event: RunEvent): void;
+  onEvent(run: string, event: RunEvent, session: Session): void;
   /** Told of a run that broke off because its journal could not be written. */
   onBroken(id: string, session: Session): void;
 }
@@ -139,7 +139,7 @@ export function createLiveRuns({ journal, code, snapshots, onEnd, onEvent, onBro
       try {
         for await (const event of run.events) {
           for (const tell of listeners) tell.event(event);
-          onEvent(id, event);
+          onEvent(id, event, session);
           traced?.event(event);
           if (event.seq % SNAPSHOT_EVERY_ROWS === 0) void keepSnapshot(writer, state);
         }

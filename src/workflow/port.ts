@@ -23,7 +23,7 @@ export interface StartRequest {
 }
 
 /** Hears the events of runs. */
-export type RunListener = (run: string, event: RunEvent) => void;
+export type RunListener = (run: string, event: RunEvent, session: Session) => void;
 
 /** All runs of an engine: those that run, and those that rest in the journal. */
 export interface Workflows {

@@ -48,8 +48,8 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
   const { journal, sessions, complete } = options;
   const broken = createBrokenRuns(takeUpBroken);
   const listeners = new Set<RunListener>();
-  const onEvent: RunListener = (run, event) => {
-    for (const listener of listeners) listener(run, event);
+  const onEvent: RunListener = (run, event, session) => {
+    for (const listener of listeners) listener(run, event, session);
   };
   const live = createLiveRuns({ ...options, onEvent, onBroken: broken.add });
   const inTurn = createTurns();
@@ -92,7 +92,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
       const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
-      for (const row of rows) onEvent(id, row);
+      for (const row of rows) onEvent(id, row, session);
       if (!asked) {
         const launched = live.launch(id, { session, fold, plan, writer, book, written, trace: caller.trace });
         // Before its first step: the calls of the run carry the trace of the request, and may ask its human.
@@ -260,7 +260,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     // Nobody is there who could carry the run on: the decision is kept until somebody is.
     const events = record(fold, decided);
     if (!await journal.note(row, events, summaryOf(fold.state))) throw tooLate(row.id);
-    for (const event of events) onEvent(row.id, event);
+    for (const event of events) onEvent(row.id, event, decider.session);
     return { id: row.id, state: fold.state };
   }
 
@@ -301,7 +301,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     live.requireOpen();
     const writer = await journal.take(row, first, summaryOf(fold.state));
     if (!writer) throw tooLate(row.id);
-    for (const event of first) onEvent(row.id, event);
+    for (const event of first) onEvent(row.id, event, session);
     if (decided.some(({ kind }) => kind === "planned")) await writer.rehead(await needsOf(session, tasks));
     const launched = live.launch(row.id, { session, fold, plan, writer, book, written: Promise.resolve() });
     // Before it takes its first step, which may be a question.

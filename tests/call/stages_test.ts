@@ -12,11 +12,13 @@ import { questions } from "../../src/call/stages/questions.ts";
 import { rules } from "../../src/call/stages/rules.ts";
 import { send } from "../../src/call/stages/send.ts";
 import type { Stage } from "../../src/call/stages/stage.ts";
+import { trace } from "../../src/call/stages/trace.ts";
 import type { EndedCall } from "../../src/call/observer.ts";
 import { type Config, DEFAULTS } from "../../src/config/schema.ts";
 import { type Call, type CallResult, type Human, nobody } from "../../src/model/call.ts";
 import { type AuditEvent, createProvenance, createRulebook, createRuleHistory } from "../../src/policy/mod.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
+import type { Operation, Traces } from "../../src/telemetry/mod.ts";
 
 const DONE: CallResult = { kind: "result", result: { content: [{ type: "text", text: "done" }] } };
 
@@ -265,6 +267,33 @@ Deno.test("questions puts what a server asks to the human and repeats the call w
   await assert.rejects(unable, denied("HUMAN_NEEDED"));
 });
 
+Deno.test("trace puts a call below its task or its request, and tells the kind of its end", async () => {
+  const begun: Operation[] = [];
+  const ends: (string | undefined)[] = [];
+  const traces = {
+    task: (run: string, task: string) => task === "a" ? { traceparent: `${run} ${task}` } : undefined,
+    call(operation: Operation) {
+      begun.push(operation);
+      return { context: { traceparent: "own" }, event() {}, end: (error?: string) => void ends.push(error) };
+    },
+  } as unknown as Traces;
+  const stage = trace(makeSession({ config: { servers: { bank: { url: "http://x" } } } }), traces);
+  const heard = { traceparent: "request", baggage: "b" };
+  const { sent } = await pass(stage, makeCall({ trace: heard, origin: { by: "code", run: "wf", task: "a" } }));
+  assert.deepEqual(sent!.trace, { traceparent: "own", baggage: "b" });
+  assert.deepEqual(sent!.params, makeCall().params, "the arguments are as they were");
+  await pass(stage, makeCall({ trace: heard }), { kind: "error", code: -1, message: "a word" });
+  await pass(stage, makeCall({ method: "resources/read" }), { kind: "result", result: { isError: true } });
+  await assert.rejects(stage(makeCall(), () => Promise.reject(new AgentCardsError("TIMEOUT", "late"))));
+  assert.deepEqual(begun.map(({ parent, name, transport }) => [parent, name, transport]), [
+    [{ traceparent: "wf a" }, "pay", "tcp"],
+    [heard, "pay", "tcp"],
+    [undefined, undefined, "tcp"],
+    [undefined, "pay", "tcp"],
+  ]);
+  assert.deepEqual(ends, [undefined, "-1", "tool_error", "TIMEOUT"]);
+});
+
 Deno.test("send puts the call to its server with what its client can answer, and is known to the server meanwhile", async () => {
   const calls = new Set<Call>();
   const options: Record<string, unknown>[] = [];
@@ -274,7 +303,7 @@ Deno.test("send puts the call to its server with what its client can answer, and
       return Promise.resolve(DONE);
     },
   };
-  const stage = send(makeSession({ server: () => server, calls: () => calls }));
+  const stage = send(makeSession({ shared: {}, server: () => server, calls: () => calls }));
   const capabilities = { elicitation: { form: {} }, sampling: {}, experimental: {} };
   const end = () => Promise.reject(new Error("there is no stage behind it"));
   assert.equal(await stage(makeCall({ client: { capabilities }, timeoutMs: 5 }), end), DONE);

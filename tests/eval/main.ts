@@ -40,6 +40,7 @@ const NAMES = [
   "conditions",
   "guard",
   "budgets",
+  "analytics",
 ] as const;
 
 const [name, ...rest] = Deno.args;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Session } from "../../src/call/mod.ts";
 import type { RunListener } from "../../src/workflow/port.ts";
 import { createService } from "../../src/workflow/triggers/service.ts";
 import { createTriggerStore, stopTriggers } from "../../src/workflow/triggers/trigger_store.ts";
@@ -65,7 +66,7 @@ async function world(files: Record<string, string>, work: (at: World) => Promise
                 if (isSlow) return await new Promise(() => {});
                 await Promise.resolve();
                 for (const hear of listeners) {
-                  hear(id, { kind: "finished", status: "completed", seq: 9, at: at.now });
+                  hear(id, { kind: "finished", status: "completed", seq: 9, at: at.now }, {} as Session);
                 }
                 return "completed";
               },

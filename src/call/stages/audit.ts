@@ -1,6 +1,7 @@
 import { type Call, calledId, type CallResult, isFailure, toAgentCardsError } from "../../model/mod.ts";
 import type { AuditEvent } from "../../policy/mod.ts";
 import type { Session } from "../session.ts";
+import { sizeOf } from "./observe.ts";
 import type { Stage } from "./stage.ts";
 
 /** Codes of calls that a rule or a human did not let pass. */
@@ -21,11 +22,12 @@ export function audit(session: Session): Stage {
         ...eventOf(session, call),
         kind: "call",
         args: audit.digest(text),
+        bytes_in: text.length,
         ...content === "full" && { values: session.shared.redactor.clean(text) },
       };
     };
-    const ended = (outcome: string, code?: string) =>
-      audit.append({ ...begun(), outcome, code, ms: Math.round((performance.now() - began) * 100) / 100 });
+    const ended = (outcome: string, code?: string, bytes_out?: number) =>
+      audit.append({ ...begun(), outcome, code, bytes_out, ms: Math.round((performance.now() - began) * 100) / 100 });
     let result: CallResult;
     try {
       const end = next(call);
@@ -37,7 +39,7 @@ export function audit(session: Session): Stage {
       ended(REFUSED.has(code) ? "refused" : "error", code);
       throw error;
     }
-    ended(isFailure(result) ? "failed" : "ok");
+    ended(isFailure(result) ? "failed" : "ok", undefined, sizeOf(result));
     return result;
   };
 }

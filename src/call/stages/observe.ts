@@ -110,7 +110,7 @@ function sizesOf({ config }: Session, { params, origin }: Call, bytes: number) {
 }
 
 /** The characters of a result: of its texts and media, else of its structured content. */
-function sizeOf(result: CallResult): number {
+export function sizeOf(result: CallResult): number {
   if (result.kind === "large") return result.large.bytes;
   if (result.kind === "error") return result.message.length;
   const { content, structuredContent, ...rest } = result.result;

@@ -18,7 +18,17 @@ const otlp = z.strictObject({
   every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
 });
 
+/** A PostgreSQL that figures of calls and runs are copied to. */
+const analytics = z.strictObject({
+  /** `${NAME}` stands for a value of `secrets.env`. */
+  postgres: z.string().max(2_000).regex(/^(?:postgres(?:ql)?:\/\/|\$\{)/, "must be like postgres://USER@HOST/NAME")
+    .optional(),
+  /** How often. */
+  every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
+});
+
 /** The sections about what is seen of the gateway from outside. */
 export const SEEING_FIELDS = {
   telemetry: z.strictObject({ otlp: otlp.optional() }).optional(),
+  analytics: analytics.optional(),
 } as const;

@@ -50,6 +50,8 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     audit: auditReport(gateway.audit),
     pins_problem: gateway.pins.problem() ?? null,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
+    analytics: await gateway.analytics(),
+    trends: isOpen ? await withinOr(gateway.stats.trends(), STATUS_PATIENCE_MS, []).catch(() => []) : [],
     search: failed ? null : {
       ...open.shared.search.status(tools),
       tools: tools.length,

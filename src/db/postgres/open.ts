@@ -15,6 +15,8 @@ export interface PostgresOptions {
   /** The most connections at once. */
   readonly connections?: number;
   readonly deadlines?: Partial<Deadlines>;
+  /** False for a database that is not ours: its tables are those of the caller. */
+  readonly isOwn?: boolean;
   /** Told of each statement that found no server, or lost it on the way. */
   onLost?(reason: AgentCardsError): void;
 }
@@ -124,6 +126,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       for (const clients of [strict, lazy]) void clients.end({ timeout: 0 });
     },
   };
+  if (options.isOwn === false) return database;
   try {
     await enableVector(database);
     await migrate(database, await readMigrations());

@@ -71,6 +71,12 @@ export function publicKeyOf(folder: string): KeyObject | undefined {
   }
 }
 
+/** The name of the chain in a folder: another one in its place has another key. */
+export function chainOf(folder: string): string | undefined {
+  const key = publicKeyOf(folder);
+  return key && nameOf(key);
+}
+
 /** The heads of a file, with the number of lines that are none. */
 export function readHeads(path: string): { readonly heads: Head[]; readonly broken: number } {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";

@@ -10,6 +10,8 @@ export type AuditKind =
   | "decision"
   /** What rates and budgets counted for a call; negative where it was not made. */
   | "counted"
+  /** The end of a run. */
+  | "run"
   /** A change of the configuration, a start or an end of the engine. */
   | "config"
   | "engine"
