@@ -29,7 +29,7 @@ export { type Move, type Moves, type Origin, originText, planMoves } from "./cli
 export { parseFile } from "./clients/parse.ts";
 export { type CarriedRule, type Permissions, readPermissions } from "./clients/permissions.ts";
 export { claudeSettings, managedPath } from "./clients/places.ts";
-export { entryAt, type FileEdit, reverse, rewrite } from "./clients/rewrite.ts";
+export { entryAt, type FileEdit, newlyAllowed, reverse, rewrite } from "./clients/rewrite.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { joinPolicy } from "./join.ts";

@@ -15,7 +15,13 @@ export interface Additions {
   readonly isShared?: boolean;
   readonly deny: readonly string[];
   readonly approve: readonly string[];
+  /** Tools that a client was allowed to call unasked, which become one rule. */
+  readonly allow?: readonly string[];
 }
+
+/** The name of the rule that holds what a client's settings allowed. */
+const ALLOWED_BEFORE = "allowed in the client before";
+const MOST_PATTERNS = 100;
 
 /**
  * The file's text with the additions, its comments and order kept. A server that is there already is left alone, except
@@ -27,7 +33,12 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
   const deny = additions.deny.filter((pattern) => !known.policy?.deny?.includes(pattern));
   const approve = additions.approve.filter((pattern) => !known.policy?.approve?.includes(pattern));
   const widened = widenedClients(additions, known.servers ?? {});
-  if (servers.length + deny.length + approve.length + widened.length === 0) return text;
+  const rules = known.policy?.rules ?? [];
+  const at = rules.findIndex(({ name }) => name === ALLOWED_BEFORE);
+  const before = rules[at]?.match ?? [];
+  const allow = [...new Set([...before, ...additions.allow ?? []])].slice(0, MOST_PATTERNS);
+  const isMore = allow.length > before.length;
+  if (servers.length + deny.length + approve.length + widened.length === 0 && !isMore) return text;
 
   const document = text.trim() === "" ? new Document({}) : parseDocument(text);
   if (!isMap(document.contents)) {
@@ -44,6 +55,12 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
     const at = ["policy", list];
     if (patterns.length > 0 && !isSeq(document.getIn(at, true))) document.setIn(at, document.createNode([]));
     for (const pattern of new Set(patterns)) document.addIn(at, pattern);
+  }
+  if (isMore) {
+    const rule = document.createNode({ name: ALLOWED_BEFORE, match: allow, then: "allow" });
+    if (!isSeq(document.getIn(["policy", "rules"], true))) document.setIn(["policy", "rules"], document.createNode([]));
+    if (at < 0) document.addIn(["policy", "rules"], rule);
+    else document.setIn(["policy", "rules", at, "match"], document.createNode(allow));
   }
   const merged = document.toString({ lineWidth: 0, flowCollectionPadding: true });
   parseConfig(merged, path);

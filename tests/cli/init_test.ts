@@ -1,5 +1,6 @@
 import { deepStrictEqual as assertEquals, match, ok } from "node:assert/strict";
 import { join } from "node:path";
+import { parse } from "jsonc-parser";
 import { init, type InitIo, type InitOptions, type ProbeResult } from "../../src/cli/init/init.ts";
 import { locateHome } from "../../src/config/home.ts";
 import { parseConfig } from "../../src/config/read.ts";
@@ -232,7 +233,7 @@ Deno.test("init without a terminal wants --yes, and on a terminal it asks", asyn
   assertEquals(await snapshot(world.home), before);
 });
 
-Deno.test("init carries deny and ask rules into the policy and shows what loses its meaning", async () => {
+Deno.test("init carries the client's rules into the policy, allows of the user's own file only, and shows what loses its meaning", async () => {
   await using world = await makeHome();
   await writeFiles(world.home, {
     ".claude/settings.json": JSON.stringify({
@@ -241,7 +242,9 @@ Deno.test("init carries deny and ask rules into the policy and shows what loses 
     }),
   });
   await writeFiles(world.cwd, {
-    ".claude/settings.local.json": JSON.stringify({ permissions: { deny: ["mcp__old_events__*"] } }),
+    ".claude/settings.local.json": JSON.stringify({
+      permissions: { deny: ["mcp__old_events__*"], allow: ["mcp__docs__write"] },
+    }),
   });
   const io = ioFor(world);
   assertEquals(await init(OPTIONS, io), 0);
@@ -249,10 +252,55 @@ Deno.test("init carries deny and ask rules into the policy and shows what loses 
   assertEquals(policy, {
     deny: ["sleeping:nuke", "events:drop_table", "context7:wipe", "github:delete_repo", "old-events:*"],
     approve: ["figma-dev:write_file", "docs:*"],
+    rules: [{
+      ...policy!.rules![0]!,
+      name: "allowed in the client before",
+      match: ["github:list_issues"],
+      then: "allow",
+    }],
   });
   const said = io.said.join("");
-  match(said, /allow rule mcp__github__list_issues has no effect any more/);
+  match(said, /allow rule mcp__github__list_issues is carried over as an allow rule for github:list_issues/);
+  match(said, /allow rule mcp__docs__write has no counterpart here/);
   match(said, /PreToolUse hook on mcp__github__\.\* will not see/);
+});
+
+Deno.test("init lets Claude Code call our tools unasked, and undo takes that back", async () => {
+  const settings = ".claude/settings.json";
+  const cases = [
+    { before: undefined, after: { permissions: { allow: ["mcp__agentcards"] } } },
+    {
+      before: '{\n  // mine\n  "permissions": { "allow": ["Bash(ls:*)"] }\n}\n',
+      after: { permissions: { allow: ["Bash(ls:*)", "mcp__agentcards"] } },
+    },
+    { before: '{ "permissions": { "ask": ["mcp__agentcards__call_tool"] } }', after: undefined },
+    { before: '{ "permissions": ', after: undefined },
+  ];
+  for (const { before, after } of cases) {
+    await using world = await makeHome();
+    if (before) await writeFiles(world.home, { [settings]: before });
+    const path = join(world.home, settings);
+    const text = () => Deno.readTextFile(path).catch(() => undefined);
+    const io = ioFor(world);
+    assertEquals(await init(OPTIONS, io), 0);
+    if (after) {
+      assertEquals(parse((await text())!), after);
+      match(io.said.join(""), /settings\.json \(Claude Code\): allows mcp__agentcards/);
+    } else assertEquals(await text(), before);
+    const mode = after && !before ? (await Deno.stat(path)).mode! & 0o777 : undefined;
+    ok(mode === undefined || mode === 0o600);
+    assertEquals(await init({ ...OPTIONS, undo: true }, ioFor(world)), 0);
+    assertEquals(await text(), before);
+  }
+});
+
+Deno.test("init --undo takes only our permission out of settings that were changed since", async () => {
+  await using world = await makeHome();
+  assertEquals(await init(OPTIONS, ioFor(world)), 0);
+  const path = join(world.home, ".claude/settings.json");
+  await Deno.writeTextFile(path, '{ "permissions": { "allow": ["WebSearch", "mcp__agentcards"] }, "model": "x" }');
+  assertEquals(await init({ ...OPTIONS, undo: true }, ioFor(world)), 0);
+  assertEquals(parse(await Deno.readTextFile(path)), { permissions: { allow: ["WebSearch"] }, model: "x" });
 });
 
 Deno.test("init stops where an administrator manages Claude Code's servers", async () => {
@@ -320,7 +368,10 @@ Deno.test("init lets a running Claude Code change its own file", async () => {
       remove("user", "old events") + remove("local", "notes") + remove("local", "off"),
   );
   const backups = await Array.fromAsync(Deno.readDir(io.home.backups));
-  assertEquals(await Deno.readTextFile(join(io.home.backups, backups[0]!.name, "original")), before);
+  const originals = await Promise.all(
+    backups.map(({ name }) => Deno.readTextFile(join(io.home.backups, name, "original"))),
+  );
+  assertEquals(originals.toSorted(), ["", before].toSorted());
 
   // Claude's own edit, then the way back.
   const data = JSON.parse(before);
@@ -454,7 +505,7 @@ Deno.test("init --json prints one object that a program can read", async () => {
   assertEquals(result.applied, true);
   assertEquals(result.tokens, { before: 18_000, after: 280 });
   assertEquals(result.servers.length, 22);
-  assertEquals(result.changed.length, Object.keys(CLIENT_FILES).length);
+  assertEquals(result.changed.length, Object.keys(CLIENT_FILES).length + 1, "and Claude Code's settings");
   ok(result.secrets.includes("GITHUB_PERSONAL_ACCESS_TOKEN"));
   const wrong = ioFor(world);
   assertEquals(await init({ ...OPTIONS, json: true, client: "cursr" }, wrong), 2);

@@ -157,11 +157,13 @@ async function leaveFailing(plan: Plan, probes: readonly ProbeResult[], io: Init
   const stays = Object.fromEntries(staying.map(({ name, server }) => [name, server]));
   const deny = carriedOver(additions.deny, stays, left);
   const approve = carriedOver(additions.approve, stays, left);
-  const { after } = makeTarget({ servers, isShared, deny, approve }, path, start);
+  const allow = additions.allow?.filter((pattern) => !kept.includes(pattern.slice(0, pattern.indexOf(":"))));
+  const onlyMoved = { servers, isShared, deny, approve, ...allow && { allow } };
+  const { after } = makeTarget(onlyMoved, path, start);
   await writeConfig(path, after);
   return {
     kept,
-    targets: { ...targets, global: { path, before, additions: { servers, isShared, deny, approve }, after } },
+    targets: { ...targets, global: { path, before, additions: onlyMoved, after } },
   };
 }
 
@@ -200,7 +202,9 @@ async function rewriteClients(
       )
     );
     try {
-      if (remove.length === 0) {
+      const isForOwnTools = edit.remove.length === 0;
+      // Our tools are allowed where our entry is.
+      if (isForOwnTools ? !result.changed.some((path) => isOfClaude(path, backups)) : remove.length === 0) {
         await fs.remove(backup.dir, { recursive: true });
         continue;
       }
@@ -215,6 +219,10 @@ async function rewriteClients(
     }
   }
   return result;
+}
+
+function isOfClaude(path: string, backups: readonly Backup[]): boolean {
+  return backups.some(({ manifest }) => manifest.path === path && manifest.client === "claude-code");
 }
 
 /** A running Claude Code holds its file in memory, so that it has to make the change itself. */

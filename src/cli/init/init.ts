@@ -75,13 +75,14 @@ function summary(plan: Plan, { options, io, outcome }: Summing): Record<string, 
     secrets: Object.keys(plan.secrets),
     configs: Object.values((outcome ?? plan).targets).filter(({ before, after }) => before !== after).map(
       ({ path, additions }) => {
-        return { path, deny: additions.deny, approve: additions.approve };
+        return { path, deny: additions.deny, approve: additions.approve, allow: additions.allow ?? [] };
       },
     ),
     clients: plan.changes.map(({ client, path, edit }) => ({
       client,
       path,
       loses: edit.remove.map(({ name }) => name),
+      ...edit.allow && { allows: edit.allow },
     })),
     rules: plan.permissions.rules,
     hooks: plan.permissions.hooks,

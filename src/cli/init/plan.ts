@@ -29,6 +29,7 @@ import { AgentCardsError, isObject, messageOf, nearest } from "../../model/mod.t
 import { fs, system } from "../../platform/start.ts";
 import { join, resolve } from "node:path";
 import type { InitIo, InitOptions } from "./io.ts";
+import { ownToolsChange } from "./own_tools.ts";
 import { permissionsOf } from "./rules.ts";
 
 /** A configuration file of ours before and after. */
@@ -93,6 +94,7 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
     );
   const targets = { global: target("global"), ...(options.project ? { project: target("project") } : {}) };
   const { changes } = await changesOf(moves, io);
+  const own = options.config === undefined ? await ownToolsChange(changes, machine) : [];
   return {
     ...moves,
     machine,
@@ -101,7 +103,7 @@ export async function makePlan(options: InitOptions, io: InitIo): Promise<Plan> 
     looked: found.looked,
     permissions,
     targets,
-    changes,
+    changes: [...changes, ...own],
     movesFailing: options.failing ?? false,
   };
 }
@@ -161,7 +163,7 @@ interface Ruled {
 function additionsOf(target: Move["target"], { moves }: Moves, { permissions, known }: Ruled): Additions {
   const own = moves.filter((move) => move.target === target);
   const names = new Set([...own.map(({ name }) => name), ...Object.keys(known)]);
-  const patterns = (list: "deny" | "ask") =>
+  const patterns = (list: "allow" | "deny" | "ask") =>
     permissions.rules.filter((rule) => rule.list === list && rule.pattern && names.has(rule.server)).map((
       { pattern },
     ) => pattern!);
@@ -169,6 +171,8 @@ function additionsOf(target: Move["target"], { moves }: Moves, { permissions, kn
     servers: Object.fromEntries(own.map(({ name, server }) => [name, server])),
     deny: [...new Set([...own.flatMap(({ deny }) => deny), ...patterns("deny")])],
     approve: [...new Set([...own.flatMap(({ approve }) => approve), ...patterns("ask")])],
+    // A project can only tighten.
+    allow: target === "global" ? [...new Set(patterns("allow"))] : [],
   };
 }
 

@@ -39,10 +39,16 @@ export async function permissionsOf({ moves, sources, known }: Involved, machine
   );
   const paths = claudeSettings(machine);
   const own = await readPermissions(paths, origins.map(({ name, ours }) => [name, ours] as const));
+  // A folder that somebody else made must not open anything: only what the user's own file allows is carried over.
+  const said = own.rules.map((rule) =>
+    rule.list === "allow" && rule.path !== paths[0] ? { ...rule, pattern: undefined } : rule
+  );
   const { rules } = await readPermissions(paths, twins);
   const listed = listedRules({ moves, sources }, ours);
   // The rest of what Claude says about a server that stays keeps its meaning there.
-  return { ...own, rules: [...own.rules, ...rules.filter(({ pattern }) => pattern !== undefined), ...listed] };
+  // Two entries of one program are two accounts: what was allowed to the one is not allowed to the other.
+  const tightening = rules.filter(({ list, pattern }) => list !== "allow" && pattern !== undefined);
+  return { ...own, rules: [...said, ...tightening, ...listed] };
 }
 
 /** The same for tools that an entry itself denies or asks about, in a client that it stays in. */

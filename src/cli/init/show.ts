@@ -75,16 +75,22 @@ function changeLines(plan: Plan, io: InitIo): string[] {
   if (secrets.length > 0) lines.push(`${io.home.secrets}: gets ${secrets.join(", ")} (readable by you only)`);
   for (const target of Object.values(plan.targets)) {
     if (target.after === target.before) continue;
-    const { servers, deny, approve } = target.additions;
+    const { servers, deny, approve, allow } = target.additions;
     const names = Object.keys(servers);
     lines.push(
       `${target.path}: gets ${names.length} ${plural(names.length, "server")}${
         names.length > 0 ? `: ${names.join(", ")}` : ""
       }`,
     );
-    lines.push(...clientLines(servers), ...policyLines({ deny, approve }));
+    lines.push(...clientLines(servers), ...policyLines({ deny, approve, allow }));
   }
   for (const { client, path, edit } of plan.changes) {
+    if (edit.remove.length === 0) {
+      lines.push(
+        `${path} (${CLIENT_NAMES[client]}): allows ${edit.allow?.join(", ")}, so that it does not ask as well`,
+      );
+      continue;
+    }
     const gone = edit.remove.map(({ name }) => oneLine(name, 40)).join(", ");
     lines.push(`${path} (${CLIENT_NAMES[client]}): loses ${gone}; gets ${OWN_NAME}`);
   }
@@ -102,12 +108,15 @@ function clientLines(servers: Additions["servers"]): string[] {
 
 const nameOf = (client: string) => Object.hasOwn(CLIENT_NAMES, client) ? CLIENT_NAMES[client as ClientId] : client;
 
-function policyLines({ deny, approve }: Pick<Additions, "deny" | "approve">): string[] {
+function policyLines({ deny, approve, allow = [] }: Pick<Additions, "deny" | "approve" | "allow">): string[] {
   return [
     ...deny.length > 0 ? [`  policy.deny: ${oneLine(deny.join(", "))}`] : [],
     ...approve.length > 0 ? [`  policy.approve: ${oneLine(approve.join(", "))}`] : [],
+    ...allow.length > 0 ? [`  policy.rules, allowed as before: ${oneLine(allow.join(", "))}`] : [],
   ];
 }
+
+const PLACES = { allow: "an allow rule for", deny: "policy.deny", ask: "policy.approve" } as const;
 
 function noteLines(plan: Plan, io: InitIo): string[] {
   const { bold } = paints(io.color);
@@ -116,10 +125,9 @@ function noteLines(plan: Plan, io: InitIo): string[] {
     ...(needs.length > 0 ? [`${name}: needs a value for ${needs.join(", ")} (environment or secrets.env)`] : []),
   ]);
   for (const { list, rule, pattern, path } of plan.permissions.rules) {
-    const becomes = pattern
-      ? `is carried over as policy.${list === "deny" ? "deny" : "approve"} ${oneLine(pattern, 100)}`
-      : list === "allow"
-      ? `has no effect any more; mcp__${OWN_NAME} is the name to allow now`
+    const isLoosening = list === "allow" && !plan.targets.global?.additions.allow?.includes(pattern ?? "");
+    const becomes = pattern && !isLoosening
+      ? `is carried over as ${PLACES[list]} ${oneLine(pattern, 100)}`
       : "has no counterpart here and has no effect any more";
     lines.push(`${path}: ${list} rule ${oneLine(rule, 100)} ${becomes}`);
   }

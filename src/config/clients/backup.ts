@@ -17,7 +17,14 @@ const manifestSchema = z.object({
   before: z.string(),
   /** Absent while the change is under way. */
   after: z.string().optional(),
-  edit: z.object({ format: z.enum(["json", "toml"]), remove: z.array(item), add: z.array(item) }),
+  edit: z.object({
+    format: z.enum(["json", "toml"]),
+    remove: z.array(item),
+    add: z.array(item),
+    allow: z.array(z.string()).optional(),
+  }),
+  /** There was no such file. */
+  isNew: z.boolean().optional(),
   /** The folder Claude Code's local servers belong to. */
   cwd: z.string(),
   undone: z.string().optional(),
@@ -37,12 +44,15 @@ export interface Change {
   readonly client: ClientId;
   readonly path: string;
   readonly edit: FileEdit;
+  /** There is no such file yet. */
+  readonly isNew?: boolean;
 }
 
 /** Copies a file's bytes into the home before anything happens to it. */
 export async function backUp(change: Change, home: Home, { run, cwd }: { run: string; cwd: string }): Promise<Backup> {
-  const bytes = await fs.readFile(change.path);
-  const { mode } = await fs.stat(change.path);
+  const { isNew = false } = change;
+  const bytes = await bytesOf(change.path, isNew);
+  const { mode } = isNew ? { mode: null } : await fs.stat(change.path);
   const hash = (await hashOf(new TextEncoder().encode(change.path))).slice(0, 8);
   const dir = join(home.backups, `${run}-${change.client}-${hash}`);
   await fs.mkdir(dir, { recursive: true, mode: 0o700 });
@@ -56,8 +66,19 @@ export async function backUp(change: Change, home: Home, { run, cwd }: { run: st
     before: await hashOf(bytes),
     edit,
     cwd,
+    ...isNew && { isNew },
   };
   return await record({ dir, manifest }, {});
+}
+
+/** A file's bytes; none of a file that is to be made. */
+export async function bytesOf(path: string, isNew = false): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await fs.readFile(path);
+  } catch (error) {
+    if (isNew && fs.isNotFound(error)) return new Uint8Array();
+    throw error;
+  }
 }
 
 /** The backup with some facts added, on disk too. */

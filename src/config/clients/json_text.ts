@@ -1,4 +1,12 @@
-import { applyEdits, createScanner, findNodeAtLocation, type FormattingOptions, modify, parseTree } from "jsonc-parser";
+import {
+  applyEdits,
+  createScanner,
+  findNodeAtLocation,
+  type FormattingOptions,
+  modify,
+  type Node,
+  parseTree,
+} from "jsonc-parser";
 
 /** `SyntaxKind.CommaToken`, an enum that exists in the types only. */
 const COMMA = 5;
@@ -9,12 +17,16 @@ const COMMA = 5;
  */
 export function removeProperty(text: string, path: readonly string[]): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
-  const property = root && findNodeAtLocation(root, [...path])?.parent;
-  const siblings = property?.parent?.children;
-  if (!property || !siblings) return text;
-  const start = property.offset;
-  const end = start + property.length;
-  const previous = siblings[siblings.indexOf(property) - 1];
+  return without(text, root && findNodeAtLocation(root, [...path])?.parent);
+}
+
+/** The text without a property of an object or an item of a list. */
+function without(text: string, node: Node | undefined): string {
+  const siblings = node?.parent?.children;
+  if (!node || !siblings) return text;
+  const start = node.offset;
+  const end = start + node.length;
+  const previous = siblings[siblings.indexOf(node) - 1];
   const after = commaAfter(text, end);
   const before = after === undefined && previous ? commaAfter(text, previous.offset + previous.length) : undefined;
   const comma = after ?? before;
@@ -46,6 +58,19 @@ export function setProperty(text: string, path: readonly string[], value: unknow
     text,
     modify(text, [...path], value, { formattingOptions: formatOf(text), getInsertionIndex: () => 0 }),
   );
+}
+
+/** The text with a value at the end of a list, which is made where it is missing. */
+export function addToList(text: string, path: readonly string[], value: string): string {
+  const options = { formattingOptions: formatOf(text), isArrayInsertion: true };
+  return applyEdits(text, modify(text, [...path, -1], value, options));
+}
+
+/** The text without a value of a list. */
+export function removeFromList(text: string, path: readonly string[], value: string): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const list = root && findNodeAtLocation(root, [...path]);
+  return without(text, list?.children?.find((item) => item.value === value));
 }
 
 export function formatOf(text: string): FormattingOptions {

@@ -8,8 +8,8 @@ export interface CarriedRule {
   readonly list: "allow" | "deny" | "ask";
   readonly rule: string;
   readonly server: string;
-  /** Our pattern; an `allow` and what cannot be expressed have none. */
-  readonly pattern?: string;
+  /** Our pattern; what cannot be expressed has none. */
+  readonly pattern?: string | undefined;
 }
 
 /** A hook that will not see the tools of a moved server any more. */
@@ -69,7 +69,7 @@ function carry(rule: string, list: CarriedRule["list"], names: ServerNames): Omi
   const [, rest, condition] = match;
   return targets(rest!, names).map(({ server, tool }) => {
     // A rule for some arguments only has no counterpart: denied as a whole it would take too much, so it is shown.
-    const pattern = list === "allow" || condition ? undefined : `${server}:${tool}`;
+    const pattern = condition ? undefined : `${server}:${tool}`;
     return { list, rule, server, pattern };
   });
 }

@@ -1,6 +1,6 @@
 import { AgentCardsError, canonicalJson, isObject } from "../../model/mod.ts";
 import { OWN_NAME } from "./client.ts";
-import { removeProperty, setProperty } from "./json_text.ts";
+import { addToList, removeFromList, removeProperty, setProperty } from "./json_text.ts";
 import { parseFile, splitBom } from "./parse.ts";
 import type { Item } from "./item.ts";
 import { appendTables, removeTables } from "./toml_text.ts";
@@ -10,7 +10,12 @@ export interface FileEdit {
   readonly format: "json" | "toml";
   readonly remove: readonly Item[];
   readonly add: readonly Item[];
+  /** What Claude Code may do unasked from now on, and what no more. */
+  readonly allow?: readonly string[] | undefined;
+  readonly disallow?: readonly string[] | undefined;
 }
+
+const ALLOWED = ["permissions", "allow"];
 
 /** The text with entries taken out and put in; everything else stays as it was written. */
 export function rewrite(text: string, edit: FileEdit): string {
@@ -30,11 +35,13 @@ function meaning(text: string, format: FileEdit["format"]): string | undefined {
   }
 }
 
-function rewriteJson(text: string, { remove, add }: FileEdit): string {
+function rewriteJson(text: string, { remove, add, allow = [], disallow = [] }: FileEdit): string {
   const { bom, body } = splitBom(text);
   let after = body.trim() === "" ? "{}" : body;
   for (const { keys, name } of remove) after = removeProperty(after, [...keys, name]);
   for (const { keys, name, entry } of add.toReversed()) after = setProperty(after, [...keys, name], entry);
+  for (const rule of disallow) after = removeFromList(after, ALLOWED, rule);
+  for (const rule of allow) after = addToList(after, ALLOWED, rule);
   return bom + after;
 }
 
@@ -44,7 +51,7 @@ function rewriteToml(text: string, { remove, add }: FileEdit): string {
 }
 
 /** The same edit on data. */
-function applyTo(data: unknown, { remove, add }: FileEdit): unknown {
+function applyTo(data: unknown, { remove, add, allow = [], disallow = [] }: FileEdit): unknown {
   const copy: unknown = structuredClone(data ?? {});
   for (const { keys, name } of remove) {
     const map = keys.reduce<unknown>((at, key) => isObject(at) ? at[key] : undefined, copy);
@@ -55,7 +62,24 @@ function applyTo(data: unknown, { remove, add }: FileEdit): unknown {
     for (const key of keys) at = (isObject(at[key]) ? at[key] : at[key] = {}) as Record<string, unknown>;
     at[name] = entry;
   }
+  if (allow.length + disallow.length > 0 && isObject(copy)) {
+    const permissions = (copy.permissions ??= {}) as Record<string, unknown>;
+    permissions.allow = [...allowedIn(copy).filter((rule) => !disallow.includes(rule as string)), ...allow];
+  }
   return pruned(copy);
+}
+
+/** Of these rules those that no list of the settings speaks of yet. */
+export function newlyAllowed(settings: unknown, rules: readonly string[]): string[] {
+  const permissions = isObject(settings) && isObject(settings.permissions) ? settings.permissions : {};
+  const known = ["allow", "deny", "ask"].flatMap((list) => permissions[list]);
+  return rules.filter((rule) => !known.some((one) => typeof one === "string" && one.startsWith(rule)));
+}
+
+/** What a file of Claude Code's settings allows. */
+function allowedIn(settings: unknown): readonly unknown[] {
+  const permissions = isObject(settings) && isObject(settings.permissions) ? settings.permissions : {};
+  return Array.isArray(permissions.allow) ? permissions.allow : [];
 }
 
 /** Empty maps of servers do not count: a TOML file has no way to keep one without its tables. */
@@ -80,5 +104,6 @@ export function reverse(edit: FileEdit, now: unknown): FileEdit {
     format: edit.format,
     remove: edit.add.filter((item) => item.name === OWN_NAME && entryAt(now, item) !== undefined),
     add: edit.remove.filter((item) => entryAt(now, item) === undefined),
+    disallow: edit.allow?.filter((rule) => allowedIn(now).includes(rule)),
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readPermissions } from "../../../src/config/clients/permissions.ts";
 import { makeHome, writeFiles } from "./client_files.ts";
 
-Deno.test("readPermissions() carries deny and ask rules of moved servers, shows allow rules and hooks", async () => {
+Deno.test("readPermissions() carries the rules of moved servers and shows hooks", async () => {
   await using world = await makeHome({});
   await writeFiles(world.home, {
     ".claude/settings.json": JSON.stringify({
@@ -31,7 +31,7 @@ Deno.test("readPermissions() carries deny and ask rules of moved servers, shows 
   const paths = ["settings.json", "broken.json", "missing.json"].map((name) => join(world.home, ".claude", name));
   const { rules, hooks, problems } = await readPermissions(paths, names);
   assertEquals(rules.map(({ list, rule, pattern }) => [list, rule, pattern]), [
-    ["allow", "mcp__github__list_issues", undefined],
+    ["allow", "mcp__github__list_issues", "github:list_issues"],
     ["deny", "mcp__github__delete_*", "github:delete_*"],
     ["deny", "mcp__File_System", "File-System:*"],
     ["deny", "mcp__git__hub__x", "hub:x"],
