@@ -138,6 +138,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
     // A call that acts comes to its end, whatever becomes of the code that asked for it.
     const signal = isActing ? controller.signal : AbortSignal.any([how.signal, controller.signal]);
     let from = performance.now();
+    let starting = 0;
     let [isBegun, isSent] = [false, false];
     const beforeSend = async (approval: string | undefined) => {
       if (isStopping || controller.signal.aborted) throw new AgentCardsError("RUN_STATE", "The run stops here");
@@ -154,8 +155,9 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         ...approval !== undefined && { approval },
       });
       if (effect !== "read") await written;
-      from = performance.now();
+      from = performance.now() - starting;
     };
+    const onStarted = (ms: number) => void (starting += ms);
     const onSent = () => {
       if (!isSent) waited(tool, from);
       isSent = true;
@@ -165,6 +167,7 @@ export function createCodeCalls(options: CodeCallsOptions): CodeCalls {
         key: `${node.id}:${state.tasks.get(node.id)?.base ?? 0}:${number}`,
         signal,
         isFromCode: true,
+        onStarted,
         onSent,
         beforeSend,
         allow: (needed) => allow(inside, made, needed),

@@ -161,6 +161,8 @@ export function startRun(
       flight.isSent = true;
       sent ??= performance.now();
     };
+    let starting = 0;
+    const onStarted = (ms: number) => void (starting += ms);
     let began = performance.now();
     let sent: number | undefined;
     let input: JsonObject = {};
@@ -179,13 +181,14 @@ export function startRun(
       // A call that acts goes out only once it is certain that a crash will not forget it.
       if (isActing) await written;
       signal.throwIfAborted();
-      began = performance.now();
+      // Its time counts from here on, and with the start of its server, which came before.
+      began = performance.now() - starting;
     };
     try {
       const filling = interruptedArguments(state.tasks.get(id)) ?? fillIn(kind.input(task), state.tasks, ports.load);
       input = filling instanceof Promise ? await filling : filling;
       signal.throwIfAborted();
-      result = await runnerOf(task)({ ...surroundings, task, node, attempt, input, flight, begin, onSent });
+      result = await runnerOf(task)({ ...surroundings, task, node, attempt, input, flight, begin, onStarted, onSent });
       if (result) result = await polled(task, result, state, ports.load);
     } catch (error) {
       result = { ok: false, kind: "failed", error: messageOf(error) };

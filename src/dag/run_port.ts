@@ -37,6 +37,8 @@ export interface CallOptions {
   /** The task's own time, where it has one. */
   readonly timeoutMs?: number;
   readonly signal: AbortSignal;
+  /** To be told how long its server took to start. */
+  onStarted(ms: number): void;
   /** To be told once the call has really gone out: what was given up before that has not happened. */
   onSent(): void;
   /** The same for the same call of a run, also after a restart; another one once the task is to run anew. */

@@ -121,6 +121,8 @@ export interface Call extends Caller {
   readonly approval?: string | undefined;
   /** Awaited before the call goes out: a run writes its row. `approval`: the hash of the approval that is used up. */
   readonly beforeSend?: ((approval: string | undefined) => Promise<void>) | undefined;
+  /** Told how many milliseconds the call waited for its server to start, before `beforeSend`. */
+  readonly onStarted?: ((ms: number) => void) | undefined;
   /** Told when the call goes out, which is after its server has started. */
   readonly onSent?: (() => void) | undefined;
   /** The end of the way where the call is no request to a server. */

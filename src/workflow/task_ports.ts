@@ -122,9 +122,18 @@ export function createPorts(
       const nested = server === WORKFLOW_SERVER && { key: () => Promise.resolve(`${run} ${options.key}`) };
       const given = { arguments: args, ...trace && { meta: trace } };
       const call = toolCall(session, { server, name }, given, { caller, origin });
-      const { beforeSend } = options;
+      const { beforeSend, onStarted } = options;
       const asks = task.approve && { asks: ASKED_BY_TASK };
-      const reply = await session.call({ ...call, ...asks, ...nested, id: caller.id, timeoutMs, onSent, beforeSend });
+      const reply = await session.call({
+        ...call,
+        ...asks,
+        ...nested,
+        id: caller.id,
+        timeoutMs,
+        onStarted,
+        onSent,
+        beforeSend,
+      });
       result = await replied(task, reply, options.isFromCode ? codeValueOf : valueOf);
     } catch (error) {
       wasGivenUp = true;

@@ -35,7 +35,13 @@ export function look(session: Pinned): Stage {
     if (isOurs(call) || !kind) return await next(call);
     const looking = session.lookAt(call.address.server, call.signal);
     // No turn is lost where none is due.
-    if (looking && await looking) refuseWithheld(session, call, kind);
+    if (looking) {
+      const from = performance.now();
+      const hasLooked = await looking;
+      // The first look starts the server.
+      call.onStarted?.(performance.now() - from);
+      if (hasLooked) refuseWithheld(session, call, kind);
+    }
     return await next(call);
   };
 }

@@ -28,6 +28,8 @@ export interface Attempt<T extends Task> {
   emit(happening: Happening): Promise<void>;
   /** Writes the row that says that the attempt has begun. */
   begin(approval?: string): Promise<void>;
+  /** To be told how long a server took to start. */
+  onStarted(ms: number): void;
   /** To be told once a call has gone out. */
   onSent(): void;
 }
@@ -36,13 +38,14 @@ export interface Attempt<T extends Task> {
 export type Runner<T extends Task = Task> = (attempt: Attempt<T>) => Promise<TaskResult | undefined>;
 
 const runTool: Runner<ToolTask> = async (
-  { task, node, input, flight: { controller: { signal } }, state, ports, gate, begin, onSent },
+  { task, node, input, flight: { controller: { signal } }, state, ports, gate, begin, onStarted, onSent },
 ) => {
   if (gate.holds(node, input)) return undefined;
   const result = await ports.callTool(task, input, {
     ...timeOf(task),
     key: `${node.id}:${state.tasks.get(node.id)?.base ?? 0}`,
     signal,
+    onStarted,
     onSent,
     allow: (needed) => gate.allow(node, input, needed, signal),
     beforeSend: begin,
