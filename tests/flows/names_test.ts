@@ -87,8 +87,10 @@ Deno.test("policy.allow leaves nothing else of the servers it names, for tools a
   const tasks = [{ id: "a", tool: "old:add", arguments: { a: 1, b: 2 } }];
   assert.match(textOf(await client.call("run_workflow", { tasks })), refused);
   assert.match(textOf(await client.call("execute_code", { code: "return await old.add({ a: 1, b: 2 })" })), refused);
-  const waiting = read(await client.use("old:append", { file: `${home.dir}/x`, line: "y" }));
-  assert.equal(waiting.pending?.reason, "approval");
+  assert.match(
+    textOf(await client.use("old:append", { file: `${home.dir}/x`, line: "y" })),
+    /old:append needs a human's approval \(policy\.approve has "old:append"\)/,
+  );
   assert.match(
     textOf(await client.call("search_tools", { server: "old" })),
     /withheld by policy\.deny and policy\.allow/,

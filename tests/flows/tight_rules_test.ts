@@ -67,11 +67,12 @@ Deno.test("poi-103: a tool that acts is not said to read while the engine runs; 
   await define(tool("frobnicate", { readOnlyHint: true }), tool("peek", { destructiveHint: true }), tool("late"));
   await client.use("s:peek");
   await until("the new list", async () => "late" in await effects());
-  assert.deepEqual(await effects(), { frobnicate: "effectful", peek: "effectful", late: "effectful" });
+  assert.deepEqual(await effects(), { frobnicate: "effectful", late: "effectful" }, "what loosened is withheld");
+  assert.match(textOf(await client.use("s:peek")), /s:peek is withheld/);
   assert.match(await home.log(), /tools_changed/);
-  // The next engine takes the server's word.
+  // The next engine holds the server to what was pinned, until a person accepts the change.
   await endProcess((await home.enginePid())!);
-  assert.equal((await effects()).frobnicate, "read");
+  assert.equal((await effects()).frobnicate, "effectful");
 });
 
 Deno.test("servers whose names would be the same in code, or hide a global, hide nothing and are told", async () => {
