@@ -9,6 +9,10 @@ async function main(args: readonly string[]): Promise<number> {
     const { serve }: typeof import("./src/cli/serve.ts") = await import("./src/cli/serve.ts" as string);
     return await serve(client);
   }
+  if (command === "serve" && args.length === 3 && option === "--link") {
+    const { serveLink }: typeof import("./src/cli/serve_link.ts") = await import("./src/cli/serve_link.ts" as string);
+    return await serveLink(client!);
+  }
   if (args.length === 2 && args[0] === "engine" && args[1] === "run") {
     const { runEngine }: typeof import("./src/engine/engine.ts") = await import("./src/engine/engine.ts" as string);
     return await runEngine();

@@ -11,7 +11,7 @@ const LAYERS = [
   ["db"],
   ["mcp", "vector", "graphrag", "policy", "sandbox", "dag", "notify", "snapshot", "stats"],
   ["call"],
-  ["code", "suggest"],
+  ["code", "suggest", "agents"],
   ["workflow"],
   ["serve"],
   ["control"],

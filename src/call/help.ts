@@ -4,6 +4,7 @@ const PAGES: Readonly<Record<string, string>> = {
 Tool task: {"id": "a", "tool": "server:tool", "arguments": {...}, "depends_on"?: ["b"], "timeout_ms"?, "retries"?, "side_effects"?: true}
 Code task: {"id": "sum", "type": "code_execution", "code": "return deps.a.output.length", "depends_on": ["a"], "context"?: {...}}
   deps.ID = {status, output, error}: code runs when its dependencies have settled, so it can work around failures. sandbox_config: {timeout, memoryLimit} bounds it.
+Agent task: {"id": "review", "type": "agent", "agent": "claude", "prompt": "Review: $OUTPUT[diff]", "schema"?: {...}, "budget"?: {turns, minutes, usd}, "tools"?: [patterns], "model"?}: an agent program works on the prompt, with the tools of this gateway. Its output is its final text, or the JSON value that the schema asks for.
 Any task: "when": "deps.a.output.count > 3" (CEL over deps.ID.{status,output,error} and input; an absent key is null): false skips it and what needs it. Tasks named there may have failed: "deps.a.status == 'error'" takes a failure up.
   "approve": "human": a human has to allow it first. Tool tasks that read: "until": {"when": "output.state == 'green'", "every_ms": 5000, "times": 60} calls again until it holds.
 References: "$OUTPUT[a]" alone inserts the value, inside text it is written out; "$OUTPUT[a].items[0][\\"odd key\\"]" addresses into it; "$RESULT[handle]" a stored result; "$$OUTPUT[" is literal. A reference implies the dependency.

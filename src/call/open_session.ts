@@ -1,8 +1,10 @@
 import {
+  agentProgram,
   configPaths,
   DEFAULTS,
   type PlacedServer,
   placeServer,
+  programsOf,
   requireServer,
   type ResolvedServer,
   resolveServer,
@@ -178,6 +180,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
         return messageOf(error);
       }
     },
+    agentProgram: (agent) => ({ program: resolve(agentProgram(agent)), env: current().env }),
     startFolder(name) {
       return session.unstartable(name) === undefined ? resolve(requireServer(session.config, name)).cwd : undefined;
     },
@@ -257,13 +260,13 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     return resolveServer(entry, entry.origin === "global" ? { ...env, ...stored } : env, loaded.config.secrets);
   }
 
-  /** Every secret that a server could be given; one whose variables are not set is given none. */
+  /** Every secret that a server or an agent could be given; one whose variables are not set is given none. */
   function findSecrets(): Secret[] {
     const { env, stored, loaded: { config } } = current();
     const ofFile = Object.entries(stored).flatMap(([name, value]) =>
       secretsIn({ name, value }, "secrets.env", config.secrets)
     );
-    const ofServers = Object.values(config.servers).filter(({ disabled }) => !disabled).flatMap((entry) => {
+    const ofPrograms = programsOf(config).flatMap((entry) => {
       try {
         return filledIn(entry).secrets;
       } catch {
@@ -274,7 +277,7 @@ export async function openSession(shared: Shared, context: SessionContext): Prom
     const ofProxies = Object.entries(env).filter(([name]) => /_proxy$/i.test(name)).flatMap(([name, value]) =>
       secretsIn({ name, value }, "environment", config.secrets)
     );
-    return [...ofFile, ...ofServers, ...ofProxies];
+    return [...ofFile, ...ofPrograms, ...ofProxies];
   }
 
   /** The program or address of each server, with its variables; for a server that cannot be started its definition. */

@@ -27,6 +27,7 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { denied, effectOf, forbiddenOwnTool, judge } from "../policy/mod.ts";
+import { agentProblems } from "./agent_tasks.ts";
 import { argumentCheck, signatureNote } from "./arguments.ts";
 import { resolveTool } from "./resolve.ts";
 import type { Session } from "./session.ts";
@@ -128,6 +129,7 @@ export async function planTasks(
         const forbidden = forbiddenOwnTool(session.config.policy, "execute_code");
         return forbidden ? [denied("agentcards:execute_code", forbidden).message] : [];
       }
+      if (task.type === "agent") return agentProblems(session, task);
       const found = book.find(task.tool);
       if ("problem" in found) return [found.problem];
       const verdict = judge(session.config.policy, found.id);

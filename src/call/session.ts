@@ -1,4 +1,14 @@
-import type { Config, Home, LoadedConfig, Look, Secret, ServerConfig, Viewer } from "../config/mod.ts";
+import type {
+  AgentConfig,
+  Config,
+  Home,
+  LoadedConfig,
+  Look,
+  PlacedServer,
+  Secret,
+  ServerConfig,
+  Viewer,
+} from "../config/mod.ts";
 import type { Reaper, Server, ServerEvent, TokenFile } from "../mcp/mod.ts";
 import type {
   Address,
@@ -173,6 +183,8 @@ export interface Session extends AsyncDisposable {
   unstartable(name: string): string | undefined;
   /** The same, and a program, script or folder that is missing, by a look at the disk. */
   problemOf(name: string): Promise<string | undefined>;
+  /** The program of an agent with its variables filled in, and the environment that it inherits from. */
+  agentProgram(agent: AgentConfig): { readonly program: PlacedServer; readonly env: Readonly<Record<string, string>> };
   /** The folder that a server's program is started in, where it can be started. */
   startFolder(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];

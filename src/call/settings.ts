@@ -3,6 +3,7 @@ import {
   type Home,
   loadConfig,
   type LoadedConfig,
+  programsOf,
   type ServerConfig,
   storedSecrets,
   variablesNamedIn,
@@ -36,9 +37,9 @@ export function settingsReader(home: Home, context: SessionContext): () => Promi
   };
 }
 
-/** The names of the variables that the definitions of servers mention and the engine does not have. */
-function variablesOfAll({ servers }: Config, stored: Readonly<Record<string, string>>): string[] {
-  const names = Object.values(servers).filter(({ disabled }) => !disabled).flatMap((entry) =>
+/** The names of the variables that the definitions of servers and agents mention and the engine does not have. */
+function variablesOfAll(config: Config, stored: Readonly<Record<string, string>>): string[] {
+  const names = programsOf(config).flatMap((entry) =>
     // A project's servers do not see secrets.env.
     variablesNamedIn(entry).filter((name) => entry.origin === "project" || !Object.hasOwn(stored, name))
   );

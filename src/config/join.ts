@@ -1,4 +1,5 @@
 import { AgentCardsError } from "../model/mod.ts";
+import { joinAgents } from "./agents/agents.ts";
 import { twinsOf } from "./program.ts";
 import { PRESETS, UNATTENDED } from "./policy_schema.ts";
 import { type AllowList, type Config, type ConfigFile, DEFAULTS, type ServerConfig } from "./schema.ts";
@@ -16,15 +17,27 @@ export interface Files {
   folderOf(server: ServerConfig): string | undefined;
 }
 
+/** Sections that a project's file cannot have. */
+const GLOBAL_SECTIONS = [
+  "engine",
+  "embeddings",
+  "expose",
+  "durability",
+  "profile",
+  "audit",
+  "notify",
+  "history",
+  "database",
+  "telemetry",
+  "analytics",
+  "agents",
+] as const;
+
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
 export function joinConfig({ global, project, trusted, untrusted, folderOf }: Files): Config {
   const own = project?.file ?? {};
-  if (
-    own.engine || own.embeddings || own.expose || own.durability || own.profile || own.audit || own.notify ||
-    own.history || own.database || own.telemetry || own.analytics
-  ) {
-    const sections =
-      "engine, embeddings, expose, durability, profile, audit, notify, history, database, telemetry and analytics";
+  if (GLOBAL_SECTIONS.some((name) => own[name] !== undefined)) {
+    const sections = `${GLOBAL_SECTIONS.slice(0, -1).join(", ")} and ${GLOBAL_SECTIONS.at(-1)}`;
     throw new AgentCardsError(
       "CONFIG_INVALID",
       `Cannot use ${project?.path}: ${sections} belong into the global file`,
@@ -82,6 +95,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   const levels = [global, ...trusted].map(({ sandbox }) => sandbox?.minimum_level ?? 0);
   return {
     servers: all,
+    agents: joinAgents(global.agents),
     durability: global.durability ?? DEFAULTS.durability,
     profile: global.profile ?? DEFAULTS.profile,
     expose,

@@ -30,6 +30,8 @@ export { parseFile } from "./clients/parse.ts";
 export { type CarriedRule, type Permissions, readPermissions } from "./clients/permissions.ts";
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, newlyAllowed, reverse, rewrite } from "./clients/rewrite.ts";
+export { type AgentConfig, type AgentProtocol, requireAgent } from "./agents/agents.ts";
+export { agentProgram, programsOf } from "./agents/programs.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { joinPolicy } from "./join.ts";
@@ -48,7 +50,7 @@ export type { Check, Preset, Rule } from "./policy_schema.ts";
 export { type PlacedServer, placeServer, startFolder } from "./place.ts";
 export { programOf, scriptOf } from "./program.ts";
 export { parseConfig, readConfigFile } from "./read.ts";
-export { isRelativeCommand, relativeWord } from "./runner.ts";
+export { isPackageRunner, isRelativeCommand, relativeWord } from "./runner.ts";
 export {
   type AllowList,
   type Config,

@@ -1,5 +1,6 @@
 import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
+import { type AgentConfig, agentsSchema } from "./agents/agents.ts";
 import { durationUpTo, UNITS } from "./duration.ts";
 import { type Check, pattern, type Preset, type Rule, RULE_FIELDS } from "./policy_schema.ts";
 import { SEEING_FIELDS } from "./seeing/schema.ts";
@@ -78,11 +79,16 @@ export function isPlaceWord(cwd: string | undefined): boolean {
 
 const serverName = z.string()
   .regex(SERVER_NAME, "a server name is 1 to 64 letters, digits, _ . or -")
-  .refine((name) => name !== "agentcards" && name !== "workflow", "this name is ours; choose another");
+  .refine(
+    (name) => name !== "agentcards" && name !== "workflow" && name !== "agent",
+    "this name is ours; choose another",
+  );
 
 /** One configuration file, as written. Defaults are filled in by `load.ts`, after files were joined. */
 export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
+  /** Agent programs that tasks of a workflow may name. */
+  agents: agentsSchema.optional(),
   /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
   durability: z.enum(["power", "process"]).optional(),
   /** A PostgreSQL server instead of the database in the home; `${NAME}` stands for a value of `secrets.env`. */
@@ -205,6 +211,7 @@ export interface ServerConfig extends Readonly<ServerEntry> {
 /** Everything the files said, joined, with defaults, frozen. */
 export interface Config {
   readonly servers: Readonly<Record<string, ServerConfig>>;
+  readonly agents: Readonly<Record<string, AgentConfig>>;
   readonly durability: "power" | "process";
   readonly engine: Readonly<
     {
@@ -319,7 +326,7 @@ export const DEFAULTS = {
     runs_age: 30 * 86_400_000,
     runs_bytes: 256 * 1024 * 1024,
   },
-} as const satisfies Omit<Config, "servers">;
+} as const satisfies Omit<Config, "servers" | "agents">;
 
 /** The definition of a configured server, or an error with the nearest names. */
 export function requireServer(config: Config, name: string): ServerConfig {

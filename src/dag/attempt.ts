@@ -31,8 +31,8 @@ export interface Flight {
   readonly controller: AbortController;
   /** True if the call has gone out. */
   isSent: boolean;
-  /** The calls of its code. */
-  calls?: CodeCalls;
+  /** The calls of its code or its agent. */
+  calls?: Pick<CodeCalls, "stop" | "starts">;
 }
 
 export interface Ended {

@@ -101,7 +101,7 @@ export type Decision =
 
 export type DecidedBy = "agent" | "human";
 
-/** A tool that the code of a task called, and what came of it: when the code runs again, it hears the same. */
+/** A tool that the code or the agent of a task called, and what came of it: when the code runs again, it hears the same. */
 export type CallHappening =
   | {
     readonly kind: "called";
@@ -193,6 +193,16 @@ export type Happening =
     readonly call?: number;
   }
   | CallHappening
+  /** The agent program of a task gets its prompt in this session next. */
+  | {
+    readonly kind: "session";
+    readonly task: string;
+    readonly attempt: number;
+    readonly agent: string;
+    readonly session: string;
+    /** True if the program goes on with the session when it is started again. */
+    readonly resumes: boolean;
+  }
   | { readonly kind: "paused"; readonly pending: Pending }
   | { readonly kind: "resumed"; readonly why: string }
   | {

@@ -1,8 +1,9 @@
 // The door of this room: other rooms import this file only.
 export { APPROVAL_MS, approvalHash, isGenuine, isNotAllowed, notAllowed } from "./approval.ts";
-export { describeEffects } from "./code_call.ts";
+export { type CodeCall, describeEffects } from "./code_call.ts";
 export { eventCondition, loadConditions } from "./condition/conditions.ts";
 export {
+  type CallAnswer,
   createEventStream,
   type DecidedBy,
   type Decision,
@@ -26,8 +27,8 @@ export { escapeReferences, referencesIn } from "./references.ts";
 export { escapeInput, inputNamesIn, withInput } from "./condition/input.ts";
 export { markRestored } from "./restored.ts";
 export { startRun } from "./run.ts";
-export type { CallOptions, Run, RunPorts, TaskResult } from "./run_port.ts";
+export type { AgentCall, AgentCalls, AgentOptions, CallOptions, Run, RunPorts, TaskResult } from "./run_port.ts";
 export type { RunFilter, RunRow } from "./journal/run_row.ts";
-export { ranMs, type RunState, type TaskState } from "./run_state.ts";
+export { type AgentSession, ranMs, type RunState, type TaskState } from "./run_state.ts";
 export { createFold, type Fold, record } from "./state.ts";
-export type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
+export type { AgentBudget, AgentTask, CodeTask, Plan, Task, ToolTask } from "./task.ts";

@@ -84,7 +84,7 @@ const named = (id: string) => (problem: string) => `task ${id}: ${problem}`;
 function typeOf(entry: unknown): Task["type"] | undefined {
   if (!isObject(entry)) return "tool";
   const { type } = entry;
-  if (type === undefined) return "code" in entry ? "code_execution" : "tool";
+  if (type === undefined) return "code" in entry ? "code_execution" : "agent" in entry ? "agent" : "tool";
   if (type === "code") return "code_execution";
   return typeof type === "string" && Object.hasOwn(KINDS, type) ? type as Task["type"] : undefined;
 }

@@ -168,7 +168,7 @@ export function startRun(
     let input: JsonObject = {};
     let result: TaskResult | undefined;
     const begin = async (approval?: string) => {
-      const effect = kind.journalsCalls ? "read" : node.effect;
+      const effect = kind.effectAtStart(node.effect);
       const isActing = effect !== "read";
       const written = emit({
         kind: "started",
@@ -225,11 +225,11 @@ export function startRun(
     const tries = attempt - (state.tasks.get(id)?.base ?? 0);
     if (stopped && flight.controller.signal.aborted) {
       const { why } = stopped;
-      const isOpen = kind.journalsCalls ? "call" in openCall(id) : effect === "effectful" && flight.isSent;
+      const isOpen = "call" in openCall(id) || effect === "effectful" && flight.isSent;
       if (isOpen) inDoubt(`under way when ${why}`);
       else if (isGentle(stopped.kind)) failed("again");
       else if (hasActed(state.tasks.get(id)?.calls)) {
-        void emit({ kind: "failed", ...about, ...took, error: `its code had acted when ${why}`, status: "error" });
+        void emit({ kind: "failed", ...about, ...took, error: `it had acted when ${why}`, status: "error" });
       } else void emit({ kind: "skipped", task: id, why });
     } else if (result.kind === "held") failed("again");
     else if (

@@ -1,12 +1,14 @@
 import type { Allowance, Effect, HumanWord, JsonObject, Output } from "../model/mod.ts";
 import type { Dependency, LoadStored } from "./inputs.ts";
-import type { DecidedBy, Decision, RunEvent } from "./event.ts";
+import type { CallAnswer, DecidedBy, Decision, RunEvent } from "./event.ts";
 import type { Writer } from "./journal/journal.ts";
 import type { SharedPlaces } from "./ready_queue.ts";
 import type { Approvable } from "./approval.ts";
 import type { Held } from "./pending.ts";
 import type { Fold } from "./state.ts";
-import type { CodeTask, Plan, Task, ToolTask } from "./task.ts";
+import type { CodeCall } from "./code_call.ts";
+import type { AgentSession } from "./run_state.ts";
+import type { AgentTask, CodeTask, Plan, Task, ToolTask } from "./task.ts";
 
 /** The end of one attempt of a task. Failures are data: nothing here throws. */
 export type TaskResult =
@@ -66,6 +68,49 @@ export interface CallFromCodeOptions {
   pause(): () => void;
 }
 
+/** One call of an agent on its way through the pipeline. */
+export interface AgentCall {
+  /** Aborted when the run stops. */
+  readonly signal: AbortSignal;
+  allow(needed: Approvable): Promise<Allowance>;
+  beforeSend(approval: string | undefined): Promise<void>;
+  onSent(): void;
+  /** Resolves once a crash cannot forget the answer of a call that acts. */
+  answered(answer: CallAnswer, bytes: number): Promise<void>;
+  /** It was lost after it went out, or never went out. An acting one that may have happened ends the program. */
+  lost(error: string): void;
+  /** Resolves when the program is to hear an answer; never where the run stops. */
+  heard(): Promise<void>;
+}
+
+/** The calls that the agent of one task makes through us, each in the journal under the task. */
+export interface AgentCalls {
+  open(tool: string, args: JsonObject, effect: Effect): AgentCall;
+  /** Says if the program can go on with its session after it was stopped. */
+  goesOn(canGoOn: boolean): void;
+  /** Ends the program, but not before what acts on the world has come to its end. */
+  stop(): void;
+  /** The end of the task, once its program has ended. */
+  settled(result: TaskResult): Promise<TaskResult>;
+  starts(): Readonly<Record<string, number>>;
+}
+
+export interface AgentOptions {
+  readonly timeoutMs?: number;
+  readonly signal: AbortSignal;
+  /** The session of an attempt before, where there was one. */
+  readonly session: AgentSession | undefined;
+  /** The calls that the agent made before. */
+  readonly before: readonly CodeCall[];
+  readonly calls: AgentCalls;
+  /** Asks whether an agent that a rule guards may begin. */
+  allow(needed: Approvable): Promise<Allowance>;
+  /** To be awaited before the program is started. */
+  beforeSend(approval: string | undefined): Promise<void>;
+  /** To be awaited before the program gets its prompt, and once more where its session is known only later. */
+  onSession(session: AgentSession): Promise<void>;
+}
+
 /** The functions that a run needs from outside. */
 export interface RunPorts {
   callTool(task: ToolTask, args: JsonObject, options: CallOptions): Promise<TaskResult>;
@@ -74,6 +119,8 @@ export interface RunPorts {
     given: { deps: Readonly<Record<string, Dependency>>; context: JsonObject },
     options: CodeOptions,
   ): Promise<TaskResult>;
+  /** Runs an agent program; `input` has the prompt with its references filled in. */
+  runAgent(task: AgentTask, input: JsonObject, options: AgentOptions): Promise<TaskResult>;
   /** The tool that code calls by a name, as a task of its own. */
   toolFor(task: CodeTask, asked: string, args: JsonObject): Promise<ToolTask>;
   effectOf(task: Task): Effect;

@@ -3,6 +3,14 @@ import type { CodeCall } from "./code_call.ts";
 import type { DecidedBy, Decision, Pending, RunOptions, RunStatus, SkipCause, TaskStatus } from "./event.ts";
 import type { Task } from "./task.ts";
 
+/** A session of an agent program, by the id that the program gives it. */
+export interface AgentSession {
+  readonly agent: string;
+  readonly id: string;
+  /** True if the program goes on with it when it is started again. */
+  readonly resumes: boolean;
+}
+
 /** The state of one task. */
 export interface TaskState {
   readonly id: string;
@@ -26,6 +34,8 @@ export interface TaskState {
   /** The calls of its code so far, by number; kept until the task has succeeded, or failed without having acted. */
   readonly calls?: ReadonlyMap<number, CodeCall>;
   readonly isCode?: boolean;
+  /** The session of its agent program. */
+  readonly session?: AgentSession;
   /** The number of the call that may or may not have happened. */
   readonly doubt?: number;
   /** The decider, where a decision skipped it. */

@@ -6,14 +6,13 @@ import {
   isOver,
   type Pending,
   type RunEvent,
-  type RunOptions,
-  type RunStatus,
   type TaskStatus,
 } from "./event.ts";
-import { callsAsJson, callsOf, type CodeCall, hasActed, noteCall, openEffects, upToLastEffect } from "./code_call.ts";
+import { type CodeCall, hasActed, noteCall, openEffects, upToLastEffect } from "./code_call.ts";
+import { emptyState, type Mutable, revive } from "./kept_state.ts";
 import { restoredPending } from "./pending.ts";
 import { kindOf } from "./kinds/all.ts";
-import type { Approval, RunState, TaskState } from "./run_state.ts";
+import type { RunState, TaskState } from "./run_state.ts";
 import type { Task } from "./task.ts";
 
 /** Reads happenings one after another; what it has read so far is the state. */
@@ -22,56 +21,9 @@ export interface Fold {
   readonly state: RunState;
 }
 
-interface Mutable {
-  status: RunStatus;
-  plan: Task[];
-  options: RunOptions;
-  tasks: Map<string, TaskState>;
-  workflow: {
-    messages: { at: number; text: string }[];
-    tasks: { id: string; status: TaskStatus; at: number }[];
-    decisions: { at: number; by: DecidedBy; decision: Decision; note?: string }[];
-    context: JsonObject;
-  };
-  pending?: Pending;
-  isRestored?: boolean;
-  approvals: Map<string, Approval>;
-  refused: Map<string, string | undefined>;
-  released: Set<string>;
-  passed: Set<string>;
-  layers: number;
-  error?: string;
-  seq: number;
-  began: number;
-  last: number;
-  activeMs: number;
-  clockFrom?: number;
-  runningSince: number;
-}
-
-function empty(): Mutable {
-  return {
-    status: "running",
-    plan: [],
-    options: {},
-    tasks: new Map(),
-    workflow: { messages: [], tasks: [], decisions: [], context: {} },
-    approvals: new Map(),
-    refused: new Map(),
-    released: new Set(),
-    passed: new Set(),
-    layers: 1,
-    seq: 0,
-    began: 0,
-    last: 0,
-    activeMs: 0,
-    runningSince: 0,
-  };
-}
-
 /** The same happenings always give the same state. */
 export function createFold(snapshot?: Json): Fold {
-  const state = snapshot === undefined ? empty() : revive(snapshot);
+  const state = snapshot === undefined ? emptyState() : revive(snapshot);
   return {
     state,
     add(event) {
@@ -115,6 +67,11 @@ function reduceTask(state: Mutable, event: TaskEvent): void {
       });
       if (event.approval !== undefined) state.approvals.delete(event.approval);
       return;
+    case "session": {
+      const { agent, session, resumes } = event;
+      // Before its prompt went out nothing can have happened; a session that can be gone on with knows what has.
+      return change(state, event.task, { session: { agent, id: session, resumes }, effectful: !resumes });
+    }
     case "called":
       if (event.approval !== undefined) state.approvals.delete(event.approval);
       // It was let go once.
@@ -346,43 +303,6 @@ function change(state: Mutable, id: string, more: Change): void {
 /** Not by assignment: a key may be called __proto__. */
 function merged(context: JsonObject, more: JsonObject): JsonObject {
   return Object.fromEntries([...Object.entries(context), ...Object.entries(more)]);
-}
-
-/** Another number for states that are folded in another way: snapshots of an older one are not used. */
-export const FOLD_VERSION = 3;
-
-/** A state as JSON, to begin a later fold with. */
-export function snapshotOf(state: RunState): JsonObject {
-  const { tasks, approvals, refused, released, passed, ...rest } = state;
-  return {
-    ...rest,
-    version: FOLD_VERSION,
-    tasks: [...tasks.values()].map(callsAsJson),
-    approvals: [...approvals],
-    refused: [...refused],
-    released: [...released],
-    passed: [...passed],
-  } as unknown as JsonObject;
-}
-
-function revive(snapshot: Json): Mutable {
-  const { tasks, approvals, refused, released, passed, ...rest } = snapshot as unknown as
-    & Omit<Mutable, "tasks" | "approvals" | "refused" | "released" | "passed">
-    & {
-      tasks: TaskState[];
-      approvals: [string, Approval][];
-      refused: [string, string | undefined][];
-      released: string[];
-      passed: string[];
-    };
-  return {
-    ...rest,
-    tasks: new Map(tasks.map((task) => [task.id, callsOf(task)])),
-    approvals: new Map(approvals),
-    refused: new Map(refused),
-    released: new Set(released),
-    passed: new Set(passed),
-  };
 }
 
 /** Lets happenings happen: each gets its place and time and is read by the fold. */

@@ -37,7 +37,31 @@ export interface CodeTask extends CommonTask {
   readonly sandbox_config?: { readonly timeout?: number; readonly memoryLimit?: number };
 }
 
-export type Task = ToolTask | CodeTask;
+/** The bounds of an agent's work; it is stopped at the first that it reaches. */
+export interface AgentBudget {
+  readonly usd?: number;
+  readonly turns?: number;
+  readonly minutes?: number;
+}
+
+/** Lets an agent program work on a prompt. */
+export interface AgentTask extends CommonTask {
+  readonly type: "agent";
+  readonly agent: string;
+  readonly prompt: string;
+  /** A folder that the user trusts; the run's own where none is named. */
+  readonly cwd?: string;
+  readonly model?: string;
+  /** The JSON Schema of its answer. */
+  readonly schema?: JsonObject;
+  readonly budget?: AgentBudget;
+  /** Patterns of the tools that it may call; all that the run may call where none are named. */
+  readonly tools?: readonly string[];
+  /** True if the program may use the tools that it brings. */
+  readonly own_tools?: boolean;
+}
+
+export type Task = ToolTask | CodeTask | AgentTask;
 
 /** A task with its place in the plan. */
 export interface PlannedTask {

@@ -7,7 +7,6 @@ import {
   type Activity,
   askingVariables,
   type Channel,
-  closeOnExec,
   createActivity,
   type Hello,
   HELLO_TIMEOUT_MS,
@@ -26,9 +25,9 @@ import {
   type Welcome,
 } from "../serve/start.ts";
 import { fs, stdio, system } from "../platform/start.ts";
-import net from "node:net";
 import { startsAgain, watchExporter } from "./exporter_start.ts";
 import { watchInstallation } from "./hand_over.ts";
+import { listen } from "./listen.ts";
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
 
@@ -141,22 +140,6 @@ async function run(home: Home): Promise<number> {
   await (await gateway)[Symbol.asyncDispose]();
   clearTimeout(late);
   return 0;
-}
-
-/** Listens on a socket that only its owner may open, from the first moment on, and that no child has. */
-async function listen(path: string, onConnection: (socket: net.Socket) => void): Promise<net.Server> {
-  const server = net.createServer(onConnection);
-  const mask = system.umask(0o177);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(path, resolve);
-    });
-  } finally {
-    system.umask(mask);
-  }
-  closeOnExec((server as unknown as { _handle: { fd: number } })._handle.fd);
-  return server;
 }
 
 /** Stops an engine that nobody has used for a while. */

@@ -31,6 +31,7 @@ import {
   filesFromDatabase,
 } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
+import { agentLinks } from "./agent_links.ts";
 import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createWorkSessions } from "./work_sessions.ts";
@@ -94,11 +95,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     saved,
     runSaved: (session, name, call) => runSaved(session, name, call),
   };
+  const parts = () => ({ workflows, code, suggestions, promptHints: hooks.promptHints });
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: children.isClosing,
     onOpen: ({ env }) => notices.learn(env),
-    parts: () => ({ workflows, code, suggestions, promptHints: hooks.promptHints }),
+    parts,
   });
   const journal = journalOf(storage, options);
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
@@ -108,13 +110,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     snapshots,
     sessions,
     code,
+    agents: { parts, openLink: agentLinks(home) },
     complete: (...given) => suggestions.complete(...given),
     onEnd: (state, session) => learning.ran(session, () => lessonsOf(state)),
   });
-
   const runSaved = hooks.noting(createSavedRunner(saved, workflows));
   const suggestions = createSuggestions(learning);
-
   workflows.observe(notices.run);
   workflows.observe(auditRuns(audit, workflows.state));
   const watching = watchConfig(open);

@@ -19,6 +19,7 @@ export {
   type TokenFile,
 } from "./signin/mod.ts";
 export type { Message } from "./stdio.ts";
+export { type ServerProcess, spawnServer } from "./process.ts";
 export { createTraffic, type Dropped, type Traffic } from "./traffic.ts";
 export {
   type Era,

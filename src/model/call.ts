@@ -90,6 +90,8 @@ export interface Origin {
   readonly by: "agent" | "code" | "human" | "speculation";
   readonly run?: string;
   readonly task?: string;
+  /** The agent program that made the call, where a task of a run is one. */
+  readonly agent?: string;
   /** The saved workflows that the run is part of. */
   readonly chain?: readonly string[];
   /** The saved workflows that led to the start of the run, by triggers. */

@@ -60,6 +60,7 @@ export { signature, typeText } from "./signature.ts";
 export { CHARACTERS_PER_TOKEN, cut, nearest, oneLine, sanitise, spelledOut, tokens } from "./text.ts";
 export { within } from "./time.ts";
 export {
+  AGENT_SERVER,
   AGENT_TOOLS,
   type Beside,
   type Catalogue,

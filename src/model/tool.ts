@@ -81,6 +81,9 @@ export const AGENT_TOOLS: ReadonlySet<string> = new Set([
 /** The server name of workflows that were saved. */
 export const WORKFLOW_SERVER = "workflow";
 
+/** The server name under which rules, audit and statistics know agent programs: `agent:NAME`. */
+export const AGENT_SERVER = "agent";
+
 export function toolId(server: string, name: string): string {
   return `${server}:${name}`;
 }

@@ -10,6 +10,7 @@ import {
   type Remembered,
 } from "../graphrag/mod.ts";
 import {
+  AGENT_SERVER,
   canonicalJson,
   createQuietWork,
   isObject,
@@ -207,7 +208,7 @@ function scopeOf({ loaded, config }: Session): string {
 
 /** Calls that show which tool was wanted: those of workflows and code, too. */
 function isJudging({ call: { method, origin, address: { server } } }: EndedCall): boolean {
-  return method === "tools/call" && origin.by !== "speculation" && server !== OWN_SERVER;
+  return method === "tools/call" && origin.by !== "speculation" && server !== OWN_SERVER && server !== AGENT_SERVER;
 }
 
 /** Calls of tools by an agent or a person, one after the other; those of runs and code come after nothing in particular. */

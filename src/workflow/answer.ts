@@ -13,7 +13,7 @@ import {
 } from "../dag/mod.ts";
 import { cut, type Json, type JsonObject, messageOf, oneLine, sha256, splitToolId, tokens } from "../model/mod.ts";
 import { attachmentsOf, type RunAnswer } from "./attachments.ts";
-import type { RunView } from "./live.ts";
+import type { RunView } from "./decider.ts";
 
 const SHOWN_TASKS = 100;
 const SHOWN_CALLS = 10;

@@ -1,7 +1,6 @@
 import type { Session, ToolBook } from "../call/mod.ts";
 import {
   createPlaces,
-  type DecidedBy,
   type Fold,
   isOver,
   type Journal,
@@ -17,26 +16,12 @@ import { createPruner, HOUR_MS } from "../db/start.ts";
 import { AgentCardsError, type Caller, isObject, messageOf } from "../model/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import type { AgentServices } from "./agent_port.ts";
+import type { Decider, RunView } from "./decider.ts";
 import { codePort, type CodeServices } from "./code.ts";
 import { createPorts, type PortOptions } from "./task_ports.ts";
 import { withSnapshots } from "./snapshot_ports.ts";
 import { progressTo, type Teller } from "./progress.ts";
-
-/** A run as it stands. */
-export interface RunView {
-  readonly id: string;
-  readonly state: RunState;
-}
-
-/** The session that decides, and the caller that waits for the result. */
-export interface Decider {
-  readonly session: Session;
-  readonly caller: Caller;
-  readonly by: DecidedBy;
-  /** Sees the run and every event of it, where progress in words is not enough. */
-  readonly onStart?: (view: RunView) => void;
-  readonly onEvent?: (event: RunEvent) => void;
-}
 
 /** A run that is running in this engine. */
 export interface LiveRun extends RunView {
@@ -83,6 +68,7 @@ export interface LiveRunsOptions {
   readonly code: CodeServices;
   /** The files of repositories around what acts. */
   readonly snapshots: Snapshots;
+  readonly agents: AgentServices;
   /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
   /** Told of every event of every run. */
@@ -92,7 +78,7 @@ export interface LiveRunsOptions {
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, code, snapshots, onEnd, onEvent, onBroken }: LiveRunsOptions) {
+export function createLiveRuns({ journal, code, agents, snapshots, onEnd, onEvent, onBroken }: LiveRunsOptions) {
   const pruner = createPruner({ everyMs: HOUR_MS, everyRows: PRUNE_EVERY_RUNS, prune: journal.prune });
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
@@ -122,6 +108,7 @@ export function createLiveRuns({ journal, code, snapshots, onEnd, onEvent, onBro
       book,
       watchers,
       runCode: (...given) => codePort(session, code)(...given),
+      agents,
       onProgress,
     });
     const run = startRun({

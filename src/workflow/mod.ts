@@ -1,8 +1,9 @@
 // The door of this room: other rooms import this file only.
+export type { AgentLink, AgentServices } from "./agent_port.ts";
 export { type PendingView, type RunBody, runBody, type RunStats, statsOf, workflowAnswer } from "./answer.ts";
 export { resultOfRun } from "./attachments.ts";
 export { ACTIONS, parseResume, parseRun } from "./input.ts";
-export type { Decider, RunView } from "./live.ts";
+export type { Decider, RunView } from "./decider.ts";
 export type { RunListener, StartRequest, Workflows, WorkSession } from "./port.ts";
 export { reportOf, reportsOf, type RunDetails, type RunReport, type TaskReport, tasksOf } from "./report.ts";
 export { resumeRequest, runRequest } from "./request.ts";

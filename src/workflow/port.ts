@@ -3,7 +3,7 @@ import type { CodeRoom } from "../code/mod.ts";
 import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
 import type { PromptHints, Suggestions } from "../suggest/mod.ts";
 import type { Request } from "./decisions.ts";
-import type { Decider, RunView } from "./live.ts";
+import type { Decider, RunView } from "./decider.ts";
 
 /** A session with the runs of its engine at hand: what our own tools work with. */
 export interface WorkSession extends Session {

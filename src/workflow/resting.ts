@@ -1,7 +1,7 @@
 import type { RunRow, RunState } from "../dag/mod.ts";
 import { AgentCardsError, oneLine } from "../model/mod.ts";
 import { fs } from "../platform/start.ts";
-import type { Decider } from "./live.ts";
+import type { Decider } from "./decider.ts";
 
 /** A run whose runner is gone rests, too: it waits for somebody to go on with it. */
 export function restingState(state: RunState): RunState {

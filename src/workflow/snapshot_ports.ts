@@ -1,5 +1,13 @@
 import type { Session } from "../call/mod.ts";
-import { kindOf, type RunPorts, type RunState, type Task, type TaskResult, type ToolTask } from "../dag/mod.ts";
+import {
+  type CallOptions,
+  kindOf,
+  type RunPorts,
+  type RunState,
+  type Task,
+  type TaskResult,
+  type ToolTask,
+} from "../dag/mod.ts";
 import { splitToolId } from "../model/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
 import { log } from "../telemetry/mod.ts";
@@ -14,7 +22,8 @@ export interface SnapshotOptions {
 
 /**
  * Records the files of the run's repository before and after every task that acts, so that it can be undone. By default
- * where a server that acts runs in the folder of the run; a task whose files cannot be recorded is not begun.
+ * in a run with an agent, and where a server that acts runs in the folder of the run. A task whose files cannot be
+ * recorded is not begun.
  */
 export function withSnapshots(ports: RunPorts, { run, state, session, snapshots }: SnapshotOptions): RunPorts {
   const { snapshot } = state.options;
@@ -22,8 +31,8 @@ export function withSnapshots(ports: RunPorts, { run, state, session, snapshots 
   const recorder = snapshots.ofRun(run, session.cwd);
   const acts = (task: Task) => ports.effectOf(task) !== "read";
   const isAbout = (task: Task) => kindOf(task).tools(task).some((tool) => worksHere(session, splitToolId(tool).server));
-  const isOn = (task: ToolTask) =>
-    acts(task) && (snapshot === true || isAbout(task) || state.plan.some((one) => acts(one) && isAbout(one)));
+  const isOnFor = (one: Task) => one.type === "agent" || acts(one) && isAbout(one);
+  const isOn = (task: ToolTask) => acts(task) && (snapshot === true || isAbout(task) || state.plan.some(isOnFor));
   const notes = new Map<string, string>();
 
   /** The result with the reason why the task cannot be undone, where there is one. */
@@ -36,21 +45,26 @@ export function withSnapshots(ports: RunPorts, { run, state, session, snapshots 
     return result.ok ? { ...result, note: result.note === undefined ? note : `${result.note} ${note}` } : result;
   }
 
+  /** The same options, with the files recorded before the task acts. */
+  const recording = <T extends Pick<CallOptions, "beforeSend">>(id: string, options: T): T => ({
+    ...options,
+    async beforeSend(approval: string | undefined) {
+      const note = await recorder.before(id);
+      if (note !== undefined) notes.set(id, note);
+      await options.beforeSend(approval);
+    },
+  });
+
   return {
     ...ports,
     async callTool(task, args, options) {
       if (!isOn(task)) return await ports.callTool(task, args, options);
-      const result = await ports.callTool(task, args, {
-        ...options,
-        async beforeSend(approval) {
-          const note = await recorder.before(task.id);
-          if (note !== undefined) notes.set(task.id, note);
-          await options.beforeSend(approval);
-        },
-      });
+      const result = await ports.callTool(task, args, recording(task.id, options));
       // The calls of code belong to its task, which goes on.
       return options.isFromCode ? result : await ended(task.id, result);
     },
+    runAgent: async (task, input, options) =>
+      await ended(task.id, await ports.runAgent(task, input, recording(task.id, options))),
     runCode: async (task, given, options) => await ended(task.id, await ports.runCode(task, given, options)),
   };
 }

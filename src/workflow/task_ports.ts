@@ -34,6 +34,7 @@ import {
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import { agentPort, type AgentServices } from "./agent_port.ts";
 
 export interface PortOptions {
   readonly run: string;
@@ -46,6 +47,7 @@ export interface PortOptions {
   /** Those who wait for the run: a question goes to the last of them who can put it to a human. */
   readonly watchers: ReadonlySet<Caller>;
   readonly runCode: RunPorts["runCode"];
+  readonly agents: AgentServices;
   /** Hears how a task's own call comes along. */
   onProgress(task: string, said: Record<string, unknown>): void;
 }
@@ -63,7 +65,7 @@ const LOST = new Set(["SERVER_LOST", "SERVER_UNREACHABLE"]);
 
 /** Gives a run what one session has: its servers, its policy, its stored results, its humans. */
 export function createPorts(
-  { run, chain, after, session, book, watchers, runCode, onProgress }: PortOptions,
+  { run, chain, after, session, book, watchers, runCode, agents, onProgress }: PortOptions,
 ): RunPorts {
   const { results, large } = session.shared;
   const questions = createQuestions(watchers, {
@@ -134,7 +136,7 @@ export function createPorts(
         onSent,
         beforeSend,
       });
-      result = await replied(task, reply, options.isFromCode ? codeValueOf : valueOf);
+      result = await replied(task.tool, reply, options.isFromCode ? codeValueOf : valueOf);
     } catch (error) {
       wasGivenUp = true;
       const question = caller.unanswered() ?? askedIn(error);
@@ -166,35 +168,35 @@ export function createPorts(
     return { ok: false, kind, error: text + doubt, ...isUnsent && { isUnsent } } as const;
   }
 
-  async function replied(task: ToolTask, reply: CallResult, read: ReadValue): Promise<TaskResult> {
-    if (reply.kind === "result") return await resultOf(task, reply.result, read);
+  async function replied(tool: string, reply: CallResult, read: ReadValue): Promise<TaskResult> {
+    if (reply.kind === "result") return await resultOf(tool, reply.result, read);
     if (reply.kind === "error") {
       return { ok: false, kind: "failed", error: `${oneLine(reply.message, 2_000)} (code ${reply.code})` };
     }
     const { isError, output, bytes } = reply.large;
     if (output.kind === "stored") await results.keepFor(run, output.handle).catch(notKept);
-    if (!isError && output.kind === "value") return await resultOf(task, wholeOf(reply.large), read);
-    if (!isError) return { ok: true, output: { ...output, ...await besideOf(task, wholeOf(reply.large)) }, bytes };
+    if (!isError && output.kind === "value") return await resultOf(tool, wholeOf(reply.large), read);
+    if (!isError) return { ok: true, output: { ...output, ...await besideOf(tool, wholeOf(reply.large)) }, bytes };
     return { ok: false, kind: "failed", error: textOf(output.kind === "value" ? output.value : output.preview) };
   }
 
-  async function resultOf(task: ToolTask, result: ToolResult, read: ReadValue): Promise<TaskResult> {
+  async function resultOf(tool: string, result: ToolResult, read: ReadValue): Promise<TaskResult> {
     if (result.isError === true) return { ok: false, kind: "failed", error: textOf(valueOf(result)) };
-    const { output, bytes } = await kept(read(result), task.tool);
+    const { output, bytes } = await kept(read(result), tool);
     // Code has it all in its value already.
-    const beside = read === codeValueOf ? {} : await besideOf(task, result);
+    const beside = read === codeValueOf ? {} : await besideOf(tool, result);
     return { ok: true, output: { ...output, ...beside }, bytes };
   }
 
   /** The attachments of a result, as they go into the journal. */
-  async function besideOf(task: ToolTask, result: ToolResult): Promise<Pick<Output, "beside">> {
+  async function besideOf(tool: string, result: ToolResult): Promise<Pick<Output, "beside">> {
     const beside = besideValue(result);
     if (!beside) return {};
     const json = JSON.stringify(beside);
     if (json.length <= INLINE_BESIDE) return { beside };
     const handle = newHandle();
     try {
-      await results.write({ handle, tool: task.tool, json, run });
+      await results.write({ handle, tool, json, run });
       return { beside: { handle } };
     } catch (error) {
       notKept(error);
@@ -228,6 +230,16 @@ export function createPorts(
       if (!result.ok || result.output.kind === "stored") return result;
       return { ...result, ...await kept(result.output.value, "code") };
     },
+    runAgent: agentPort({
+      run,
+      chain,
+      after,
+      session,
+      services: agents,
+      questions,
+      replied: (tool, reply) => replied(tool, reply, valueOf),
+      onProgress,
+    }),
     effectOf: book.effectOf,
     async toolFor({ id }, asked, args): Promise<ToolTask> {
       await book.learn([asked]);

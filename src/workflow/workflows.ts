@@ -19,7 +19,8 @@ import type { Suggestions } from "../suggest/mod.ts";
 import { log } from "../telemetry/mod.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
 import { createBrokenRuns } from "./broken.ts";
-import { createLiveRuns, type Decider, type LiveRun, type LiveRunsOptions, type RunView } from "./live.ts";
+import type { Decider, RunView } from "./decider.ts";
+import { createLiveRuns, type LiveRun, type LiveRunsOptions } from "./live.ts";
 import {
   checkFolder,
   elsewhere,

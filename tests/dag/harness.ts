@@ -115,6 +115,7 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
         return await (tools[task.tool] ?? (() => value(null)))(args, how);
       },
       runCode: () => Promise.resolve(failure("no code here")),
+      runAgent: () => Promise.resolve(failure("no agent here")),
       toolFor: ({ id }, tool, args) => Promise.resolve({ type: "tool", id, tool, arguments: args, depends_on: [] }),
       effectOf: (task) =>
         task.type === "tool" && /:do_/.test(task.tool) || task.side_effects

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Decision } from "../../src/dag/event.ts";
-import { createFold, snapshotOf } from "../../src/dag/state.ts";
+import { snapshotOf } from "../../src/dag/kept_state.ts";
+import { createFold } from "../../src/dag/state.ts";
 import { plan } from "../../src/dag/plan.ts";
 import { AgentCardsError } from "../../src/model/errors.ts";
 import { canonicalJson, type JsonObject, sha256 } from "../../src/model/json.ts";

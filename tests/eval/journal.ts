@@ -136,6 +136,7 @@ function ports(effect: Effect): RunPorts {
       return nothing;
     },
     runCode: () => Promise.resolve(nothing),
+    runAgent: () => Promise.resolve(nothing),
     toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: () => effect,
     serverOf: () => "s",

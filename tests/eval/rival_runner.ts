@@ -144,6 +144,7 @@ function portsOf({ run, epoch, fold }: { run: string; epoch: number; fold: Fold 
   return {
     callTool,
     runCode: () => Promise.resolve({ ok: false, kind: "failed", error: "there is no code here" }),
+    runAgent: () => Promise.resolve({ ok: false, kind: "failed", error: "there is no agent here" }),
     toolFor: () => Promise.reject(new Error("there is no code here")),
     effectOf: (task) => task.type === "tool" ? kindOf(task) : "read",
     serverOf: () => "worker",

@@ -1,4 +1,12 @@
-import { type Call, calledId, type CallResult, isFailure, toAgentCardsError } from "../../model/mod.ts";
+import {
+  AGENT_SERVER,
+  type Call,
+  calledId,
+  type CallResult,
+  isFailure,
+  toAgentCardsError,
+  toolId,
+} from "../../model/mod.ts";
 import type { AuditEvent } from "../../policy/mod.ts";
 import type { Session } from "../session.ts";
 import { sizeOf } from "./observe.ts";
@@ -46,14 +54,14 @@ export function audit(session: Session): Stage {
 
 /** The part of a row that tells the call and its author. */
 export function eventOf(session: Pick<Session, "client" | "cwd">, call: Call): Omit<AuditEvent, "kind"> {
-  const { method, origin: { by, run, task } } = call;
+  const { method, origin: { by, run, task, agent } } = call;
   return {
     call: call.id,
     tool: calledId(call),
     ...method !== "tools/call" && { method },
     effect: call.effect,
     by,
-    client: session.client.name,
+    client: agent === undefined ? session.client.name : toolId(AGENT_SERVER, agent),
     folder: session.cwd,
     ...run !== undefined && { parent: task === undefined ? run : `${run}/${task}` },
   };

@@ -1,4 +1,5 @@
 import {
+  AGENT_SERVER,
   type Call,
   calledId,
   type CallResult,
@@ -7,6 +8,7 @@ import {
   isObject,
   type Origin,
   OWN_SERVER,
+  toolId,
 } from "../../model/mod.ts";
 import { debug, shapeOf } from "../../telemetry/mod.ts";
 import type { EndedCall, Observer } from "../observer.ts";
@@ -94,8 +96,9 @@ export function createObserver(session: Session): Observer {
 }
 
 /** The part of a record that tells who made the call. */
-export function fileOf({ client, cwd }: Pick<Session, "client" | "cwd">, { by, run, task }: Origin) {
-  return { by, client: client.name ?? null, folder: cwd, run: run ?? null, task: task ?? null };
+export function fileOf({ client, cwd }: Pick<Session, "client" | "cwd">, { by, run, task, agent }: Origin) {
+  const name = agent === undefined ? client.name : toolId(AGENT_SERVER, agent);
+  return { by, client: name ?? null, folder: cwd, run: run ?? null, task: task ?? null };
 }
 
 /** A result that is put aside leaves so many characters of itself in the answer. */

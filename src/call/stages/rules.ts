@@ -1,4 +1,5 @@
 import {
+  AGENT_SERVER,
   AgentCardsError,
   type Call,
   calledId,
@@ -6,6 +7,7 @@ import {
   isFailure,
   isObject,
   toAgentCardsError,
+  toolId,
 } from "../../model/mod.ts";
 import { countedText, denied, judge, judgeAddress, type JudgedCall, type Ruling } from "../../policy/mod.ts";
 import { readsOf, redacted, storedText, withheldResult } from "./result_rules.ts";
@@ -60,7 +62,7 @@ export function rules(session: Session): Stage {
 
 /** The call as rules see it. */
 export function judgedCall(session: Session, call: Call): JudgedCall {
-  const { address: { server, name }, params, origin: { by, run }, effect, exactSources } = call;
+  const { address: { server, name }, params, origin: { by, run, agent }, effect, exactSources } = call;
   const { provenance } = session;
   return {
     tool: calledId(call),
@@ -69,7 +71,7 @@ export function judgedCall(session: Session, call: Call): JudgedCall {
     effect,
     by,
     run,
-    client: session.client.name,
+    client: agent === undefined ? session.client.name : toolId(AGENT_SERVER, agent),
     project: session.cwd,
     isToolCall: call.method === "tools/call",
     sources: exactSources ? provenance.with(exactSources) : provenance,

@@ -2,7 +2,8 @@ import type { Database } from "../../db/mod.ts";
 import { AgentCardsError, type JsonObject, messageOf, toAgentCardsError } from "../../model/mod.ts";
 import type { RunEvent } from "../event.ts";
 import type { RunState } from "../run_state.ts";
-import { createFold, type Fold, FOLD_VERSION, snapshotOf } from "../state.ts";
+import { FOLD_VERSION, snapshotOf } from "../kept_state.ts";
+import { createFold, type Fold } from "../state.ts";
 import {
   type Begun,
   createJournalStore,

@@ -1,4 +1,5 @@
 import type { Task } from "../task.ts";
+import { AGENT } from "./agent.ts";
 import { CODE } from "./code.ts";
 import type { TaskKind } from "./kind.ts";
 import { TOOL } from "./tool.ts";
@@ -7,6 +8,7 @@ import { TOOL } from "./tool.ts";
 export const KINDS: { readonly [K in Task["type"]]: TaskKind<Extract<Task, { type: K }>> } = {
   tool: TOOL,
   code_execution: CODE,
+  agent: AGENT,
 };
 
 /** The form of each kind of task. */

@@ -39,6 +39,7 @@ export const CODE: TaskKind<CodeTask> = {
   takesFailures: true,
   journalsCalls: true,
   effectOf: ({ side_effects }) => side_effects ? "effectful" : "read",
+  effectAtStart: () => "read",
   isSafeToFail: ({ side_effects }) => !side_effects,
   tools: () => [],
   describe: () => "code",

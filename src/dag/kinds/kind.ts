@@ -40,6 +40,8 @@ export interface TaskKind<T extends Task = Task> {
   readonly journalsCalls: boolean;
   /** The effect of the task; `ofTool` tells the effect of a tool. */
   effectOf(task: T, ofTool: (tool: string) => Effect): Effect;
+  /** The effect that is journalled when an attempt begins: of what a crash right after it leaves unknown. */
+  effectAtStart(effect: Effect): Effect;
   /** True if a failure of the task does not fail the run by itself. */
   isSafeToFail(task: T): boolean;
   /** The tools that the task names. */

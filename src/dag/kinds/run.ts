@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../model/mod.ts";
 import { type Flight, timeOf } from "../attempt.ts";
+import { createAgentCalls } from "../agent_calls.ts";
 import { createCodeCalls } from "../code_calls.ts";
 import type { Happening } from "../event.ts";
 import type { Gate } from "../gate.ts";
@@ -8,7 +9,7 @@ import type { Node } from "../nodes.ts";
 import type { Held } from "../pending.ts";
 import type { RunPorts, TaskResult } from "../run_port.ts";
 import type { RunState } from "../run_state.ts";
-import type { CodeTask, Task, ToolTask } from "../task.ts";
+import type { AgentTask, CodeTask, Task, ToolTask } from "../task.ts";
 
 /** One attempt to run a task. */
 export interface Attempt<T extends Task> {
@@ -90,10 +91,45 @@ const runCode: Runner<CodeTask> = async (
   return await calls.settled(await ports.runCode(task, { deps, context }, how));
 };
 
+const runAgent: Runner<AgentTask> = async (
+  { task, node, attempt, input, flight, state, ports, gate, gateInside, held, emit, begin, onSent },
+) => {
+  if (gate.holds(node, input)) return undefined;
+  const { controller } = flight;
+  let hasBegun = false;
+  const calls = createAgentCalls({ node, attempt, state, gate: gateInside, held, controller, emit });
+  const { session, calls: before } = state.tasks.get(node.id) ?? {};
+  const result = await ports.runAgent(task, input, {
+    ...timeOf(task),
+    signal: controller.signal,
+    session,
+    before: [...before?.values() ?? []],
+    calls,
+    allow: (needed) => gate.allow(node, input, needed, controller.signal),
+    async beforeSend(approval) {
+      await begin(approval);
+      hasBegun = true;
+      flight.calls = calls;
+    },
+    async onSession(session) {
+      const { agent, id, resumes } = session;
+      await emit({ kind: "session", task: node.id, attempt, agent, session: id, resumes });
+      calls.goesOn(resumes);
+      // What a program does of which nothing can be asked later is known by its answer alone.
+      if (!resumes) onSent();
+      else flight.isSent = false;
+    },
+  });
+  // An agent that waits for somebody has not begun.
+  if (!hasBegun && !result.ok && result.kind === "held") return undefined;
+  return await calls.settled(result);
+};
+
 /** The way that each kind of task runs. */
 const RUNNERS: { readonly [K in Task["type"]]: Runner<Extract<Task, { type: K }>> } = {
   tool: runTool,
   code_execution: runCode,
+  agent: runAgent,
 };
 
 /** The runner of a task. */

@@ -26,6 +26,7 @@ export const TOOL: TaskKind<ToolTask> = {
     const effect = ofTool(tool);
     return side_effects ? worse(effect, "effectful") : effect;
   },
+  effectAtStart: (effect) => effect,
   isSafeToFail: () => false,
   tools: ({ tool }) => [tool],
   describe: ({ tool }) => tool,

@@ -105,6 +105,7 @@ function definitionOf(task: Task, named: readonly Named[]): JsonObject {
     ...depends_on.length > 0 && { depends_on: [...depends_on] },
     ...args && { arguments: args },
     ...context,
+    ...task.type === "agent" && { prompt: escapeInput(task.prompt) },
   } as unknown as JsonObject;
 }
 

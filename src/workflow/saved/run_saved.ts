@@ -7,9 +7,10 @@ import {
   type JsonObject,
   toAgentCardsError,
 } from "../../model/mod.ts";
+import { requireNoAgents } from "../agent_session.ts";
 import { workflowAnswer } from "../answer.ts";
 import { resultOfRun } from "../attachments.ts";
-import type { Decider, RunView } from "../live.ts";
+import type { Decider, RunView } from "../decider.ts";
 import type { Workflows } from "../port.ts";
 import type { SavedWorkflows } from "./saved.ts";
 
@@ -24,6 +25,7 @@ export function createSavedRunner(saved: SavedWorkflows, workflows: Pick<Workflo
     const start = async (watching = decider) => {
       const given = isObject(call.params.arguments) ? call.params.arguments as JsonObject : {};
       const prepared = await saved.prepare(session, name, given);
+      if (call.origin.agent !== undefined) requireNoAgents(prepared.tasks);
       const options = { ...prepared.options, chain: [...chain, name], ...after.length > 0 && { after } };
       return await workflows.start({ ...prepared, options }, watching);
     };

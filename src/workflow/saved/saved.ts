@@ -174,5 +174,7 @@ async function asTool({ name, description = "", tasks, parameters = NO_PARAMETER
 }
 
 function stepOf(task: Task): string {
-  return "code" in task ? "code" : kindOf({ ...task, type: "tool" }).describe({ ...task, type: "tool" });
+  const type = "code" in task ? "code_execution" : "agent" in task ? "agent" : "tool";
+  const whole = { ...task, type } as Task;
+  return kindOf(whole).describe(whole);
 }

@@ -13,7 +13,7 @@ import {
 } from "../../model/mod.ts";
 import { fs, system } from "../../platform/start.ts";
 import { join } from "node:path";
-import type { Decider, RunView } from "../live.ts";
+import type { Decider, RunView } from "../decider.ts";
 import type { Workflows, WorkSession } from "../port.ts";
 import type { SavedWorkflow } from "../saved/folder.ts";
 import type { SavedWorkflows } from "../saved/saved.ts";

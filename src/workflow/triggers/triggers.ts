@@ -2,7 +2,7 @@ import type { Database } from "../../db/mod.ts";
 import { AgentCardsError, messageOf, nearest, oneLine } from "../../model/mod.ts";
 import { log } from "../../telemetry/mod.ts";
 import { dirname } from "node:path";
-import type { RunView } from "../live.ts";
+import type { RunView } from "../decider.ts";
 import type { Workflows, WorkSession } from "../port.ts";
 import type { SavedWorkflow } from "../saved/folder.ts";
 import type { Place, SavedWorkflows } from "../saved/saved.ts";

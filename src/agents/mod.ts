@@ -1,0 +1,5 @@
+// The door of this room: other rooms import this file only.
+export type { Meter, Spent } from "./budget.ts";
+export type { GatewayEntry } from "./job.ts";
+export { resumedPrompt } from "./resumed.ts";
+export { type AgentEnd, isHeld, runAgent } from "./run_agent.ts";
