@@ -2,6 +2,7 @@ import { AgentCardsError, clientName, describe, sanitise } from "../model/mod.ts
 import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { positive, type Surroundings } from "./surroundings.ts";
+import { addCluster } from "./cluster/commands.ts";
 import { addCare } from "./care/commands.ts";
 import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
@@ -348,6 +349,11 @@ function addEngine(program: Command, { terminal, done }: Surroundings): void {
       const { stopEngine } = await load<typeof import("./engine.ts")>("./engine.ts");
       done(await stopEngine(options, terminal));
     });
+  engine.command("drain").description("let it finish its calls; other engines go on with its runs")
+    .action(async () => {
+      const { drainEngine } = await load<typeof import("./cluster/cluster.ts")>("./cluster/cluster.ts");
+      done(await drainEngine(terminal));
+    });
   engine.command("restart").description("stop it and start a new one")
     .action(async () => {
       const { restartEngine } = await load<typeof import("./engine.ts")>("./engine.ts");
@@ -382,6 +388,7 @@ const GROUPS = [
   addPolicy,
   addAudit,
   addHome,
+  addCluster,
   addEngine,
 ];
 

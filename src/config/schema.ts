@@ -14,6 +14,8 @@ const CENTURY = 36_525 * UNITS.d!;
 
 const duration = durationUpTo(LONGEST_TIMER);
 
+const SHORTEST_LEASE = 1_000;
+
 const variables = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean()], { error: "must be text" }).transform(String),
@@ -106,6 +108,12 @@ export const fileSchema = z.strictObject({
     /** How long after a crash a run goes on by itself once its folder is connected again. */
     auto_resume: duration.optional(),
     log_level: z.enum(["debug", "info", "warning", "error"]).optional(),
+    /** A runner that says nothing for so long has lost its runs to other engines; the same for all of them. */
+    lease: duration.refine((ms) => ms >= SHORTEST_LEASE, "is 1s or more").optional(),
+    /** The person whose runs these are, among those who share a database; the user of the system unless told. */
+    owner: z.string().min(1).max(100).optional(),
+    /** `team`: engines of other people see the runs that begin here, and may go on with them. */
+    share: z.enum(["private", "team"]).optional(),
   }).optional(),
   embeddings: z.strictObject({
     /** The default, or a feature-extraction model of the hub, such as `BAAI/bge-large-en-v1.5`. */

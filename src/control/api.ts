@@ -4,7 +4,15 @@ import type { Effect, HookEvent, JsonObject, Tool, ToolResult } from "../model/m
 import type { Verdict } from "../policy/mod.ts";
 import type { UndoReport } from "../snapshot/mod.ts";
 import type { PolicyResults } from "./policy_reports.ts";
-import type { RunBody, RunDetails, RunReport, TriggerReport, TriggerText } from "../workflow/mod.ts";
+import type {
+  ContextRow,
+  EngineReport as ClusterEngine,
+  RunBody,
+  RunDetails,
+  RunReport,
+  TriggerReport,
+  TriggerText,
+} from "../workflow/mod.ts";
 import type {
   ApprovalReport,
   EmbedProgress,
@@ -36,11 +44,14 @@ export const PARAMS = {
   /** Records that the audit is read out, and says where it is. */
   audit_export: z.strictObject({ format: z.enum(["jsonl", "ocsf"]) }),
   backup: z.strictObject({ path: text }),
+  contexts: NONE,
   call: z.strictObject({ tool: text, arguments: z.record(z.string(), z.unknown()).optional() }),
   /** The rest is checked as that of `resume_workflow` is. */
   decide: z.looseObject({ workflow_id: text, action: text, hash: optional }),
   decide_call: z.strictObject({ id: text, hash: text, action: z.enum(["approve", "reject"]), note: optional }),
+  drain: NONE,
   embed: NONE,
+  engines: NONE,
   hooks: z.strictObject({ limit: z.number().int().min(1).max(1_000).optional() }),
   graph: z.strictObject({ tool: optional, to: optional, dot: z.boolean().optional() }),
   /** The whole learned graph, for drawing. */
@@ -155,7 +166,11 @@ interface Results extends PolicyResults {
   call: { readonly result: ToolResult; readonly value: unknown };
   decide: RunBody;
   decide_call: Record<never, never>;
+  contexts: readonly ContextRow[];
+  /** The runs that came to rest. */
+  drain: { readonly runs: number };
   embed: EmbedReport;
+  engines: readonly ClusterEngine[];
   graph: GraphReport;
   graph_all: GraphPage;
   /** The newest events of clients' hooks, and figures about them. */

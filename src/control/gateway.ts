@@ -7,7 +7,7 @@ import type { Audit, Pins } from "../policy/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
 import type { AnalyticsState, Metrics } from "../stats/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
-import type { SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
+import type { Cluster, SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {
@@ -35,6 +35,8 @@ export interface Gateway extends AsyncDisposable {
   readonly audit: Audit;
   /** The accepted definitions of all servers. */
   readonly pins: Pins;
+  /** The engines that share the database; absent where this one has it to itself. */
+  readonly cluster?: Cluster;
   openSession(context: SessionContext): Promise<WorkSession>;
   /** Ends a session once the runs it carries do not need it any more. */
   closeSession(session: Session): Promise<void>;

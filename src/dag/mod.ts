@@ -17,6 +17,7 @@ export {
   type TaskStatus,
   type WaitingCall,
 } from "./event.ts";
+export type { RunEngine } from "./journal/journal_store.ts";
 export { createJournal, type Journal, type Writer } from "./journal/journal.ts";
 export { kindOf, TASK_FORMS } from "./kinds/all.ts";
 export { endsOf, failuresOf } from "./outcome.ts";

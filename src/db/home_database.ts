@@ -105,6 +105,7 @@ export function createHomeDatabase(options: HomeDatabaseOptions): HomeDatabase {
   return {
     database: supervised.database,
     ready: supervised.ready,
+    giveUp: supervised.giveUp,
     state: supervised.state,
     async accept() {
       for (const suffix of ["", ".last"]) await rm(marker + suffix, { force: true });

@@ -1,3 +1,4 @@
+import type { AgentCardsError } from "../model/mod.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseState, SupervisedDatabase } from "./supervisor.ts";
 
@@ -6,6 +7,8 @@ export interface HomeDatabase extends Pick<SupervisedDatabase, "ready" | "state"
   readonly database: Database;
   /** Takes the database as it is, though the marker knows another one; a missing one is made anew. */
   accept(): Promise<DatabaseState>;
+  /** Uses the database no more. */
+  giveUp(problem: AgentCardsError): void;
   /** Writes a row that nobody reads: rejects when the database cannot be written. */
   probe(): Promise<void>;
   /** The size of the database. */

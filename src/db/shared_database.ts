@@ -7,18 +7,22 @@ import { superviseDatabase } from "./supervisor.ts";
 export interface SharedDatabaseOptions {
   /** The address of the server, with its password: asked for anew with each opening. */
   address(): Promise<string>;
+  /** Told of each message that an engine sends to all. */
+  onMessage(message: string): void;
   /** Told after the server was away and is back. */
   onReopened(): void;
   /** The waits before the server is tried again. */
   readonly retryAfterMs?: readonly number[];
 }
 
+/** The channel on which engines tell each other what is new. */
+const CHANNEL = "agentcards";
 /** A server that restarts is back within seconds; a try costs next to nothing. */
 const RETRY_AFTER_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000];
 
 /** The database on a PostgreSQL server as an engine uses it. The server keeps it: its backups are the server's own. */
 export function createSharedDatabase(options: SharedDatabaseOptions): HomeDatabase {
-  const { address, onReopened, retryAfterMs = RETRY_AFTER_MS } = options;
+  const { address, onMessage, onReopened, retryAfterMs = RETRY_AFTER_MS } = options;
   let place = "that the configuration names";
 
   const supervised = superviseDatabase({
@@ -38,6 +42,7 @@ export function createSharedDatabase(options: SharedDatabaseOptions): HomeDataba
           void db.close();
         },
       });
+      await db.listen(CHANNEL, onMessage);
       isUsed = true;
       return db;
     },
@@ -52,6 +57,7 @@ export function createSharedDatabase(options: SharedDatabaseOptions): HomeDataba
     close: supervised.close,
     abandon: supervised.abandon,
     accept: supervised.retry,
+    giveUp: supervised.giveUp,
     probe: () => supervised.database.exec(PROBE),
     bytes: () => sizeOf(supervised.database),
     backup: () =>

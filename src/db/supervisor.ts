@@ -17,6 +17,8 @@ export interface SupervisedDatabase {
   ready(): Promise<EndableDatabase | undefined>;
   /** Its present state, without waiting. */
   state(): DatabaseState;
+  /** Uses the database no more, for good where the problem is. */
+  giveUp(problem: AgentCardsError): void;
   /** Tries at once to open a database that could not be used. */
   retry(): Promise<DatabaseState>;
   close(): Promise<void>;
@@ -158,6 +160,13 @@ export function superviseDatabase(options: SupervisorOptions): SupervisedDatabas
     database,
     ready,
     state: () => state,
+    giveUp(problem) {
+      if (isClosed) return;
+      const db = current;
+      current = undefined;
+      fail(problem);
+      db?.abandon();
+    },
     async retry() {
       await again();
       return state;

@@ -24,6 +24,8 @@ import { createSnapshots } from "../snapshot/mod.ts";
 import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
 import {
+  type Cluster,
+  createCluster,
   createSavedRunner,
   createSavedWorkflows,
   createTriggers,
@@ -55,9 +57,11 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   await beginLog(home, { ...options, settings, redactor });
   void removeDrafts(home.dir).catch((error) => log("warning", "drafts_not_removed", { reason: describe(error) }));
 
-  const onReopened = () => void workflows.recover().then(triggers.begin);
-  const needs = { ...options, settings, redactor, isBusy: () => workflows.isRunning(), onReopened };
-  const storage = await chooseDatabase(home, needs);
+  const storage = await chooseDatabase(home, { ...options, settings, redactor }, {
+    isBusy: () => workflows.isRunning(),
+    onMessage: (message) => cluster?.heard(message),
+    onReopened: () => void workflows.recover().then(triggers.begin).then(cluster?.look),
+  });
   const { db, database } = storage;
 
   const children = childrenOf(home);
@@ -99,15 +103,17 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: children.isClosing,
-    onOpen: ({ env }) => notices.learn(env),
+    onOpen: ({ env }) => (notices.learn(env), cluster?.look()),
     parts,
   });
-  const journal = journalOf(storage, options);
+  const journal = journalOf(storage, { ...options, leaseMs: settings.lease });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
   const snapshots = createSnapshots(home.snapshots);
   const workflows = createWorkflows({
     journal,
     snapshots,
+    host: storage.engine?.host,
+    awaitEnd: (...given) => cluster?.awaitEnd(...given) ?? Promise.resolve(),
     sessions,
     code,
     agents: { parts, openLink: agentLinks(home) },
@@ -118,6 +124,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const suggestions = createSuggestions(learning);
   workflows.observe(notices.run);
   workflows.observe(auditRuns(audit, workflows.state));
+  const cluster = clusterOf(storage, { home, journal, workflows, sessions });
   const watching = watchConfig(open);
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);
@@ -140,6 +147,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     triggers,
     audit,
     pins,
+    ...cluster && { cluster },
     closeSession,
     async [Symbol.asyncDispose]() {
       children.closing();
@@ -157,6 +165,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       audit[Symbol.dispose]();
       await seeing.analytics[Symbol.asyncDispose]();
       await learning.flush();
+      await cluster?.close();
       await storage.close();
       log("info", "engine_stopped");
       await stopLog();
@@ -197,11 +206,29 @@ async function beginLog(home: Home, { logToStderr, settings, redactor }: LogPart
 }
 
 /** The caller holds the home's lock, so nobody else can have the home's own database open. */
-function journalOf({ db, engine }: DatabaseChoice, { isStillOurs }: GatewayOptions): Journal {
+function journalOf(
+  { db, engine }: DatabaseChoice,
+  { isStillOurs, leaseMs }: GatewayOptions & { leaseMs?: number | undefined },
+): Journal {
   return createJournal(db, {
     isAlone: engine === undefined,
-    ...engine && { engine: engine.id },
+    ...engine && { engine, ...leaseMs !== undefined && { leaseMs } },
     ...isStillOurs && { isStillOurs },
+  });
+}
+
+/** The engine among those that share its database; undefined where it has one to itself. */
+function clusterOf(
+  { engine, db, database }: DatabaseChoice,
+  parts: Pick<Gateway, "home" | "workflows" | "sessions"> & { readonly journal: Journal },
+): Cluster | undefined {
+  if (!engine) return undefined;
+  const { id, host, owner } = engine;
+  return createCluster({
+    ...parts,
+    engine: { id, host, owner, home: parts.home.dir, pid: system.pid, version: VERSION },
+    database: db,
+    onUnusable: (reason) => void database().then((opened) => opened.giveUp(reason)),
   });
 }
 
@@ -254,6 +281,9 @@ interface EngineSettings {
   readonly log_level: LogLevel;
   readonly durability: "power" | "process";
   readonly database?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly lease?: number | undefined;
+  readonly share?: "private" | "team" | undefined;
   readonly audit: Config["audit"];
   readonly historyDays: number;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
@@ -275,6 +305,9 @@ async function engineSettings(home: Home): Promise<EngineSettings> {
         head_to: audit?.head_to,
       },
       historyDays: history?.days ?? DEFAULTS.history.days,
+      owner: engine?.owner,
+      lease: engine?.lease,
+      share: engine?.share,
       idle_exit: engine?.idle_exit ?? DEFAULTS.engine.idle_exit,
       log_level: engine?.log_level ?? DEFAULTS.engine.log_level,
       limits: {

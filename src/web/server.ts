@@ -31,6 +31,7 @@ const AT_A_TERMINAL: ReadonlySet<string> = new Set<MethodName>([
   "accept_sandbox",
   "audit_export",
   "backup",
+  "drain",
   "stop",
 ]);
 /** A page that waits for its digits is answered after so long, and asks again. */

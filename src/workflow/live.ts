@@ -202,6 +202,9 @@ export function createLiveRuns({ journal, code, agents, snapshots, onEnd, onEven
     get: (id: string) => lives.get(id),
     idsOf: (session: Session) => [...started.get(session) ?? []],
     isAny: () => lives.size > 0,
+    count: () => lives.size,
+    /** Waits until no run is running. */
+    settled: async () => void await Promise.allSettled([...lives.values()].map(({ settled }) => settled)),
     /** Waits until no run needs the session any more. */
     async released(session: Session): Promise<void> {
       for (;;) {

@@ -1,6 +1,8 @@
 // The door of this room: other rooms import this file only.
 export type { AgentLink, AgentServices } from "./agent_port.ts";
 export { type PendingView, type RunBody, runBody, type RunStats, statsOf, workflowAnswer } from "./answer.ts";
+export { type Cluster, createCluster, type EngineReport } from "./cluster/cluster.ts";
+export type { ContextRow } from "./cluster/engine_store.ts";
 export { resultOfRun } from "./attachments.ts";
 export { ACTIONS, parseResume, parseRun } from "./input.ts";
 export type { Decider, RunView } from "./decider.ts";

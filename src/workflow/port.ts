@@ -39,6 +39,8 @@ export interface Workflows {
   attach(key: string, decider: Decider, onPlaced: () => void): Promise<RunView | undefined>;
   /** Goes on with what a crash interrupted and this session can carry on. */
   adopt(session: Session): Promise<void>;
+  /** Goes on with a run that this engine has claimed; false where that cannot be. */
+  take(id: string): Promise<boolean>;
   /** Goes on with runs that broke off, after the database was opened anew. */
   recover(): Promise<void>;
   /** Hears every event of every run of this engine; the returned function ends that. */
@@ -49,6 +51,10 @@ export interface Workflows {
   idsOf(session: Session): readonly string[];
   /** True if any run is running just now. */
   isRunning(): boolean;
+  /** The number of runs that are running. */
+  count(): number;
+  /** Waits until none of those is running any more. */
+  settled(): Promise<void>;
   /** Waits until no run needs the session any more. */
   released(session: Session): Promise<void>;
   /** Starts nothing more; runs come to a rest from which the next engine goes on. */

@@ -1,8 +1,6 @@
-import { checkOptions, createToolBook, type Session, type ToolBook } from "../call/mod.ts";
+import { checkOptions, createToolBook, type Session } from "../call/mod.ts";
 import {
   createFold,
-  type Fold,
-  type Happening,
   isGenuine,
   isOver,
   kindOf,
@@ -14,9 +12,10 @@ import {
   summaryOf,
   withInput,
 } from "../dag/mod.ts";
-import { AgentCardsError, createTurns, messageOf, oneLine } from "../model/mod.ts";
+import { AgentCardsError, createTurns, messageOf, nobody, oneLine } from "../model/mod.ts";
 import type { Suggestions } from "../suggest/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import { aborted, type Carried, HELD, type Next, type OnRefused, type Resting } from "./carried.ts";
 import { changesTasks, happeningsOf, isRepair, onlyHumans, type Request } from "./decisions.ts";
 import { createBrokenRuns } from "./broken.ts";
 import type { Decider, RunView } from "./decider.ts";
@@ -43,10 +42,14 @@ import { planWhole } from "./plan_whole.ts";
 export interface WorkflowsOptions extends Omit<LiveRunsOptions, "onEvent" | "onBroken"> {
   readonly sessions: ReadonlySet<Session>;
   readonly complete: Suggestions["complete"];
+  /** The machine of this engine, where others have runs in the same database. */
+  readonly host?: string | undefined;
+  /** Waits until the engine that a run was taken from can send nothing any more. */
+  awaitEnd?(row: RunRow, signal: AbortSignal): Promise<void>;
 }
 
 export function createWorkflows(options: WorkflowsOptions): Workflows {
-  const { journal, sessions, complete } = options;
+  const { journal, sessions, complete, host, awaitEnd } = options;
   const broken = createBrokenRuns(takeUpBroken);
   const listeners = new Set<RunListener>();
   const onEvent: RunListener = (run, event, session) => {
@@ -66,8 +69,26 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
   async function adoptOne(id: string, session: Session): Promise<void> {
     await inTurn(id, async () => {
       const row = live.get(id) ? undefined : await journal.find(id);
-      if (row && canCarry(session, row)) await takeUp(row, session);
+      if (row && fits(row, session) && canCarry(session, row)) await takeUp(row, session);
     });
+  }
+
+  /** True if a run belongs to the folder of a session: the same path on another machine is another folder. */
+  function fits(row: RunRow, session: Session): boolean {
+    return row.cwd === session.cwd && (host === undefined || row.host === null || row.host === host);
+  }
+
+  /** Goes on with a run of an engine that is gone, or with one that a person has decided about elsewhere. */
+  async function take(id: string): Promise<boolean> {
+    const row = await journal.find(id);
+    const session = row && [...sessions].find((one) => fits(row, one) && canCarry(one, row));
+    if (!session) return false;
+    if (row.status === "running") await carried(session, () => adoptOne(id, session));
+    else {
+      const decider = { session, caller: nobody(new AbortController().signal), by: "agent" } as const;
+      await applied({ workflow_id: id, action: "continue" }, decider);
+    }
+    return live.get(id) !== undefined;
   }
 
   /** Until a request is in the journal, the same request of a connection that broke must not be looked for there. */
@@ -246,6 +267,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     const session = isNoted ? undefined : carrier ?? (action === "abort" ? decider.session : undefined);
     if (session && action !== "abort") await requireFolder(row);
     if ((action === "inject" || action === "replace") && !session) throw elsewhere(row.id, row);
+    if (action === "resolve" && request.outcome === "retry") await awaitEnd?.(row, decider.caller.signal);
     const book = createToolBook(session ?? decider.session);
     const plan = session && await planDecision(request, { session, book }, fold.state);
     // To make the call again where nobody could answer it again would only do again what it had begun.
@@ -312,7 +334,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
 
   /** Goes on with a run that a crash interrupted not long ago, where everything is as it was. */
   async function takeUp(row: RunRow, session: Session | undefined, watcher?: Decider): Promise<LiveRun | undefined> {
-    if (!session || !isResting(row) || row.seen < Date.now() - session.config.engine.auto_resume) return undefined;
+    if (!session || !isResting(row) || row.quiet > session.config.engine.auto_resume) return undefined;
     if (row.fingerprint !== await fingerprintOf(session, row.servers)) return undefined;
     const fold = await journal.open(row.id);
     const book = createToolBook(session);
@@ -323,7 +345,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
   function carrierOf(row: RunRow, { session, by }: Pick<Decider, "session" | "by">): Session | undefined {
     // A person's command comes and goes: an agent's connection has the servers running already.
     const candidates = by === "human" ? [...sessions] : [session, ...sessions];
-    return candidates.find((one) => sessions.has(one) && one.cwd === row.cwd && canCarry(one, row));
+    return candidates.find((one) => sessions.has(one) && fits(row, one) && canCarry(one, row));
   }
 
   return {
@@ -340,6 +362,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
           )
         ));
       }),
+    take,
     async recover() {
       await journal.recover();
       broken.tryNow();
@@ -351,6 +374,8 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     state: (id) => live.get(id)?.state,
     idsOf: live.idsOf,
     isRunning: live.isAny,
+    count: live.count,
+    settled: live.settled,
     released: live.released,
     leave: live.leave,
     async close() {
@@ -358,34 +383,4 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
       await live.close();
     },
   };
-}
-
-/** The reason of a run that rests while its tasks are being changed. */
-const HELD = "its tasks are being changed";
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
-
-type OnRefused = (row: RunRow, carrier: Session) => Promise<void>;
-
-interface Resting {
-  readonly row: RunRow;
-  readonly fold: Fold;
-}
-
-interface Carried {
-  readonly row: RunRow;
-  /** The session that can carry it, if there is one. */
-  readonly carrier: Session | undefined;
-}
-
-interface Next {
-  readonly decided: readonly Happening[];
-  readonly session: Session;
-  readonly book: ToolBook;
-  readonly why: string;
-  /** The one who waits for it. */
-  readonly watcher?: Decider | undefined;
 }

@@ -6,6 +6,7 @@ import { withPostgres } from "./server.ts";
 const TESTS = [
   "tests/db/port_test.ts",
   "tests/db/postgres_test.ts",
+  "tests/postgres/cluster_test.ts",
   "tests/postgres/engine_test.ts",
   "tests/dag/journal_test.ts",
   "tests/vector/store_test.ts",

@@ -1,4 +1,5 @@
 import type { Methods } from "../context.ts";
+import { contexts, drain, engines } from "./cluster.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
 import { hooks } from "./hooks.ts";
 import { review, reviewAccept } from "./review.ts";
@@ -31,9 +32,12 @@ export const METHODS: Methods = {
   audit_export: auditExport,
   backup,
   call,
+  contexts,
   decide,
   decide_call: decideCall,
+  drain,
   embed,
+  engines,
   graph,
   graph_all: graphAll,
   hooks,

@@ -6,12 +6,14 @@ import { FOLD_VERSION, snapshotOf } from "../kept_state.ts";
 import { createFold, type Fold } from "../state.ts";
 import {
   type Begun,
+  type Claim,
   createJournalStore,
   type Entry,
   type Held,
   type JournalStore,
   type Kept,
   keyOf,
+  type RunEngine,
 } from "./journal_store.ts";
 import type { RunFilter, RunHead, RunRow } from "./run_row.ts";
 
@@ -43,6 +45,11 @@ export interface Journal {
     first: readonly RunEvent[],
     summary: JsonObject,
   ): Promise<Writer | undefined>;
+  /** Reserves runs whose runner is gone for this engine; each is taken or given back. */
+  claim(wanted: Claim): Promise<string[]>;
+  unclaim(run: string): Promise<void>;
+  /** The time after which a runner that says nothing has lost its runs. */
+  readonly leaseMs: number;
   /** Writes down a decision about a run that rests; false when it does not rest any more. */
   note(row: Pick<RunRow, "id" | "epoch">, events: readonly RunEvent[], summary: JsonObject): Promise<boolean>;
   find(id: string): Promise<RunRow | undefined>;
@@ -65,7 +72,7 @@ export interface JournalOptions {
   /** True if no other process can have this database open: then leases of before are worth nothing. */
   readonly isAlone: boolean;
   /** The engine that its runs belong to, where several share the database: those of before are its own as well. */
-  readonly engine?: string;
+  readonly engine?: RunEngine;
   /** False once another process may have this database open: then nothing is acknowledged any more. */
   isStillOurs?(): boolean;
 }
@@ -75,7 +82,7 @@ const LEASE_MS = 15_000;
 /** The journal of all runs: rows are gathered while a commit is under way and go out together in the next one. */
 export function createJournal(db: Database, options: JournalOptions): Journal {
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const store = createJournalStore(db, { leaseMs, ...options.engine !== undefined && { engine: options.engine } });
+  const store = createJournalStore(db, { leaseMs, engine: options.engine });
   const open = new Map<string, Open>();
   let preparing: Promise<JournalStore> | undefined;
   let beat: ReturnType<typeof setInterval> | undefined;
@@ -105,6 +112,17 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
     }
   }
 
+  /**
+   * Makes sure that the lease is not over before a call that acts goes out: a process that was stopped between the
+   * commit and here asks again. `since`: the time before the row was sent.
+   */
+  async function prove(held: Held, since: Mark): Promise<void> {
+    for (let last = since; elapsed(last) > leaseMs / 2;) {
+      last = mark();
+      if ((await (await ready()).renew([held])).length === 0) throw taken(held.run);
+    }
+  }
+
   function writer(run: string, epoch: number, head?: RunHead): Writer {
     const lost = Promise.withResolvers<AgentCardsError>();
     const held = { run, epoch };
@@ -116,9 +134,10 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
       run,
       lost: lost.promise,
       append: (event, summary) =>
-        queue.append({ run, epoch, event, ...summary && { summary } }).then(() => {
+        queue.append({ run, epoch, event, ...summary && { summary } }).then((since) => {
           entry.isWritten = true;
-        }, (error) => {
+          if (options.engine && event.kind === "started" && event.effect !== "read") return prove(held, since);
+        }).catch((error) => {
           const problem = error instanceof AgentCardsError ? error : unusable(error);
           lost.resolve(problem);
           throw problem;
@@ -144,6 +163,9 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
       const won = await (await ready()).take({ run: id, epoch }, first, summary);
       return won === undefined ? undefined : writer(id, won);
     },
+    claim: async (wanted) => await (await ready()).claim(wanted),
+    unclaim: async (run) => await (await ready()).unclaim(run),
+    leaseMs,
     note: async ({ id, epoch }, events, summary) => (await ready()).note({ run: id, epoch }, events, summary),
     find: async (id) => (await ready()).find(id),
     async runOf(request) {
@@ -178,6 +200,17 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
   };
 }
 
+/** A moment by both clocks. */
+interface Mark {
+  readonly ticks: number;
+  readonly time: number;
+}
+
+const mark = (): Mark => ({ ticks: performance.now(), time: Date.now() });
+
+/** One clock stands still while the machine sleeps, the other goes back when somebody sets it: the greater time counts. */
+const elapsed = ({ ticks, time }: Mark) => Math.max(performance.now() - ticks, Date.now() - time);
+
 interface Open extends Held {
   /** True once the database knows of it. */
   isWritten: boolean;
@@ -195,7 +228,7 @@ function needed(error: unknown): never {
 }
 
 interface Waiting extends Entry {
-  readonly written: PromiseWithResolvers<void>;
+  readonly written: PromiseWithResolvers<Mark>;
 }
 
 /**
@@ -219,10 +252,11 @@ function createCommitQueue(
       const [heads, batch] = [begun, waiting];
       [begun, waiting] = [[], []];
       try {
+        const since = mark();
         const written = await (await ready()).commit(heads, batch);
         if (!isStillOurs()) throw unusable("its folder or its lock is another's by now");
         for (const entry of batch) {
-          if (written.has(keyOf(entry))) entry.written.resolve();
+          if (written.has(keyOf(entry))) entry.written.resolve(since);
           else entry.written.reject(taken(entry.run));
         }
       } catch (error) {
@@ -239,9 +273,9 @@ function createCommitQueue(
     begin(head: RunHead, epoch: number): void {
       begun.push({ head, epoch });
     },
-    append(entry: Entry): Promise<void> {
+    append(entry: Entry): Promise<Mark> {
       if (broken.has(keyOf(entry))) return Promise.reject(new Error("a row before could not be written"));
-      const written = Promise.withResolvers<void>();
+      const written = Promise.withResolvers<Mark>();
       waiting.push({ ...entry, written });
       flushing ??= flush();
       return written.promise;

@@ -33,7 +33,24 @@ export type JournalStore = ReturnType<typeof createJournalStore>;
 export interface JournalStoreOptions {
   readonly leaseMs: number;
   /** The engine that takes runs, where several share the database. */
-  readonly engine?: string | null;
+  readonly engine?: RunEngine | undefined;
+}
+
+/** An engine among several: its name, its machine, and the person whose runs it sees. */
+export interface RunEngine {
+  readonly id: string;
+  readonly host: string;
+  readonly owner: string;
+  /** True if engines of other people see the runs that begin here. */
+  readonly isShared: boolean;
+}
+
+/** The runs that an engine looks for. */
+export interface Claim {
+  readonly folders: readonly string[];
+  /** Those that it could not take up. */
+  readonly without: readonly string[];
+  readonly limit: number;
 }
 
 /**
@@ -41,17 +58,20 @@ export interface JournalStoreOptions {
  * run has another one. On a database of many connections the row of the run is locked first (`for share`): else a
  * statement that began before a take-over could write after it.
  */
-export function createJournalStore(db: Database, { leaseMs, engine = null }: JournalStoreOptions) {
-  async function find(where: string, parameters: readonly unknown[]): Promise<RunRow[]> {
+export function createJournalStore(db: Database, { leaseMs, engine }: JournalStoreOptions) {
+  const seen = engine === undefined ? "" : `and (owner is null or owner = ${literal(engine.owner)} or share = 'team')`;
+  const notOurs = engine === undefined ? "" : `and claimed_by is distinct from ${literal(engine.id)}`;
+  async function find(where: string, parameters: readonly unknown[], order = ""): Promise<RunRow[]> {
     const rows = await db.query<Record<string, unknown> & { summary: string }>(
-      `select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, lease_until > now() as held,
-         extract(epoch from lease_until)::float8 * 1000 as seen,
+      `select id, name, status, cwd, fingerprint, servers, variables, summary, epoch, engine, host,
+         lease_until > now() ${notOurs} as held, extract(epoch from now() - lease_until)::float8 * 1000 as quiet,
+         taken_from, extract(epoch from now() - taken_at)::float8 * 1000 as taken,
          extract(epoch from created_at)::float8 * 1000 as created, extract(epoch from updated_at)::float8 * 1000 as updated
-       from workflow_run ${where}`,
+       from workflow_run where (${where}) ${seen} ${order}`,
       parameters,
     );
-    return rows.map(({ held, summary, ...row }) =>
-      ({ ...row, summary: JSON.parse(summary), isHeld: held === true }) as unknown as RunRow
+    return rows.map(({ held, summary, taken_from: takenFrom, ...row }) =>
+      ({ ...row, takenFrom, summary: JSON.parse(summary), isHeld: held === true }) as unknown as RunRow
     );
   }
 
@@ -61,13 +81,13 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
       await db.query(
         `update workflow_run set lease_until = least(lease_until, now())
          where status = 'running' and not ($1::jsonb ? id) and ($2::text is null or engine = $2)`,
-        [JSON.stringify(mine), engine],
+        [JSON.stringify(mine), engine?.id ?? null],
       );
     },
     /** Renews leases; gives back those that are still held under the same epoch. */
     async renew(mine: readonly Held[]): Promise<Held[]> {
       return await db.query<Held>(
-        `update workflow_run r set lease_until = now() + $2 * interval '1 ms'
+        `update workflow_run r set lease_until = now() + $2 * interval '1 ms', claimed_by = null
          from json_to_recordset($1::json) as x(run text, epoch integer)
          where r.id = x.run and r.epoch = x.epoch returning r.id as run, r.epoch`,
         [JSON.stringify(mine.map(({ run, epoch }) => ({ run, epoch }))), leaseMs],
@@ -99,8 +119,11 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
       const [won] = await db.query<{ epoch: number }>(
         `with taken as (
            update workflow_run set epoch = epoch + 1, status = 'running', summary = $5, updated_at = now(),
-             lease_until = now() + $4 * interval '1 ms', engine = $6
-           where id = $1 and epoch = $2 and status <> 'completed' and (status <> 'running' or lease_until < now())
+             lease_until = now() + $4 * interval '1 ms', engine = $6, host = coalesce($7, host), claimed_by = null,
+             is_decided = null, taken_from = case when status = 'running' and engine <> $6 then engine else taken_from end,
+             taken_at = case when status = 'running' and engine <> $6 then now() else taken_at end
+           where id = $1 and epoch = $2 and status <> 'completed'
+             and (status <> 'running' or lease_until < now() or claimed_by = $6)
            returning id, epoch
          ), written as (
            insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload, request)
@@ -108,7 +131,15 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
            from taken cross join json_to_recordset($3::json)
              as x(seq integer, at float8, kind text, task text, attempt integer, payload text, request text)
          ) select epoch from taken`,
-        [run, epoch, JSON.stringify(first.map(rowOf)), leaseMs, JSON.stringify(summary), engine],
+        [
+          run,
+          epoch,
+          JSON.stringify(first.map(rowOf)),
+          leaseMs,
+          JSON.stringify(summary),
+          engine?.id ?? null,
+          engine?.host ?? null,
+        ],
       ).catch((error) => {
         // Its runner was alive after all and has written on meanwhile.
         if (isDuplicate(error)) return [];
@@ -116,11 +147,33 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
       });
       return won?.epoch;
     },
+    /** Reserves runs whose runner is gone for this engine, the urgent ones first, and tells their ids. */
+    async claim({ folders, without, limit }: Claim): Promise<string[]> {
+      const claimed = await db.query<{ id: string }>(
+        `update workflow_run set claimed_by = $1, lease_until = now() + $2 * interval '1 ms'
+         where id in (
+           select id from workflow_run
+           where (status = 'running' or status = 'paused' and is_decided) and lease_until < now()
+             and host = $3 and $4::jsonb ? cwd and not ($5::jsonb ? id) ${seen}
+           order by priority desc nulls last, updated_at limit $6 for update skip locked
+         ) returning id`,
+        [engine?.id ?? null, leaseMs, engine?.host ?? null, JSON.stringify(folders), JSON.stringify(without), limit],
+      );
+      return claimed.map(({ id }) => id);
+    },
+    /** Gives a reserved run back. */
+    async unclaim(run: string): Promise<void> {
+      await db.query(
+        "update workflow_run set claimed_by = null, lease_until = now() where id = $1 and claimed_by = $2",
+        [run, engine?.id ?? null],
+      );
+    },
     /** Writes rows for a run that rests, under a new epoch; false when it does not rest any more. */
     async note({ run, epoch }: Held, events: readonly RunEvent[], summary: JsonObject): Promise<boolean> {
       const written = await db.query(
         `with noted as (
-           update workflow_run set epoch = epoch + 1, summary = $4, updated_at = now()
+           update workflow_run set epoch = epoch + 1, summary = $4, updated_at = now(), is_decided = true,
+             lease_until = least(lease_until, now())
            where id = $1 and epoch = $2 and (status = 'paused' or status = 'running' and lease_until < now())
            returning id, epoch
          ) insert into workflow_event (run, seq, epoch, at, kind, task, attempt, payload, request)
@@ -131,14 +184,13 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
       );
       return written.length > 0;
     },
-    find: async (id: string) => (await find("where id = $1", [id]))[0],
+    find: async (id: string) => (await find("id = $1", [id]))[0],
     list: ({ status, cwd, connection, limit, text, before }: RunFilter) =>
       find(
-        `where ($1::jsonb is null or $1::jsonb ? status) and ($2::text is null or cwd = $2)
+        `($1::jsonb is null or $1::jsonb ? status) and ($2::text is null or cwd = $2)
            and ($4::text is null or starts_with(request, $4))
            and ($5::text is null or strpos(lower(name), $5) > 0 or strpos(id, $5) > 0)
-           and ($6::float8 is null or created_at < to_timestamp($6 / 1000))
-         order by created_at desc, id limit $3`,
+           and ($6::float8 is null or created_at < to_timestamp($6 / 1000))`,
         [
           status ? JSON.stringify(status) : null,
           cwd ?? null,
@@ -147,6 +199,7 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
           text?.toLowerCase() ?? null,
           before ?? null,
         ],
+        "order by created_at desc, id limit $3",
       ),
     async runOf(request: string): Promise<string | undefined> {
       const [found] = await db.query<{ run: string }>(
@@ -207,16 +260,20 @@ export function createJournalStore(db: Database, { leaseMs, engine = null }: Jou
   };
 }
 
+/** A text of our own as SQL has it. */
+const literal = (text: string) => `'${text.replaceAll("'", "''").replaceAll("\\", "")}'`;
+
 /** The key of a run under one of its epochs. */
 export const keyOf = ({ run, epoch }: Held) => `${run} ${epoch}`;
 
 const FRESH = `fresh as (
     insert into workflow_run (id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch,
-      engine, lease_until)
-    select id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch, engine,
-      now() + $4 * interval '1 ms'
+      engine, host, priority, owner, share, lease_until)
+    select id, name, status, cwd, fingerprint, servers, variables, summary, request, epoch, engine, host, priority,
+      owner, share, now() + $4 * interval '1 ms'
     from json_to_recordset($3::json) as x(id text, name text, status text, cwd text, fingerprint text, servers jsonb,
-      variables jsonb, summary text, request text, epoch integer, engine text)
+      variables jsonb, summary text, request text, epoch integer, engine text,
+      host text, priority smallint, owner text, share text)
     returning id, epoch)`;
 
 const HELD = `held as (
@@ -257,7 +314,12 @@ async function commit(
     return {
       ...head,
       epoch,
-      engine,
+      ...engine && {
+        engine: engine.id,
+        host: engine.host,
+        owner: engine.owner,
+        share: engine.isShared ? "team" : "private",
+      },
       status: change?.status ?? "running",
       summary: change?.summary ?? JSON.stringify(head.summary),
     };

@@ -15,6 +15,7 @@ export interface RunHead {
   readonly summary: JsonObject;
   /** The key of the client's request that started it. */
   readonly request?: string;
+  readonly priority?: number;
 }
 
 /** A run as lists show it. */
@@ -23,8 +24,14 @@ export interface RunRow extends RunHead {
   readonly epoch: number;
   /** True if a runner holds its lease. */
   readonly isHeld: boolean;
-  /** The time at which it was last known to be alive, at most one lease late. */
-  readonly seen: number;
+  /** The milliseconds since its lease ran out, by the clock of the database. */
+  readonly quiet: number;
+  /** The engine that runs it or ran it last, and its machine, where several share the database. */
+  readonly engine: string | null;
+  readonly host: string | null;
+  /** The engine that had it when its lease ran out, and the milliseconds since the take-over. */
+  readonly takenFrom: string | null;
+  readonly taken: number | null;
   readonly created: number;
   readonly updated: number;
 }
