@@ -112,9 +112,19 @@ function readable(session: Session, call: Call, reply: CallResult): CallResult |
     return { kind: "result", result: textResult(message, true) };
   }
   const { answer_tokens } = session.config.limits;
-  return isReadable(reply.result, answer_tokens)
-    ? { kind: "result", result: reply.result }
-    : store(session, id, { result: reply.result, answerTokens: answer_tokens });
+  const fitting = fitted(session, id, { result: reply.result, answerTokens: answer_tokens });
+  return fitting instanceof Promise
+    ? fitting.then((result) => ({ kind: "result", result }))
+    : { kind: "result", result: fitting };
+}
+
+/** A result within a number of tokens: as it is, or its preview and the handle under which it was put aside. */
+export function fitted(
+  session: Session,
+  id: string,
+  { result, answerTokens }: { readonly result: ToolResult; readonly answerTokens: number },
+): ToolResult | Promise<ToolResult> {
+  return isReadable(result, answerTokens) ? result : store(session, id, { result, answerTokens });
 }
 
 /** Puts a long answer aside and answers with its preview. */
@@ -122,15 +132,15 @@ async function store(
   session: Session,
   id: string,
   long: { result: ToolResult; answerTokens: number },
-): Promise<CallResult> {
+): Promise<ToolResult> {
   const { results } = session.shared;
   const handle = newHandle();
   const { result, stored } = shapeAnswer(long.result, { answerTokens: long.answerTokens, handle });
   try {
     if (stored !== undefined) await results.write({ handle, tool: id, json: stored.json });
-    return { kind: "result", result };
+    return result;
   } catch (error) {
-    return { kind: "result", result: unstored(long.result, stored!, error) };
+    return unstored(long.result, stored!, error);
   }
 }
 

@@ -14,7 +14,7 @@ export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 export { type CallLog, createCallLog } from "./call_log.ts";
 export { createArgumentHistory, type RecordedCall } from "./stores/argument_history.ts";
 export { createCallStore } from "./stores/call_store.ts";
-export { callTool, MEANT, toolCall } from "./call_tool.ts";
+export { callTool, fitted, MEANT, toolCall } from "./call_tool.ts";
 export { createCatalogueStore } from "./catalogue/catalogue.ts";
 export { createCatalogueTables } from "./stores/catalogue_store.ts";
 export { serverVariables, withoutVariableNote } from "./code_names.ts";

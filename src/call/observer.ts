@@ -47,6 +47,8 @@ export interface Observer {
 /** Learns from the calls and requests of a session, some calls at a time. */
 export interface Learner extends Pick<Observer, "asked"> {
   ended(calls: readonly EndedCall[]): void;
+  /** The session is over, or its lessons are kept elsewhere from now on. */
+  close(): void;
 }
 
 export const NO_OBSERVER: Observer = { ended() {}, asked() {}, close() {} };

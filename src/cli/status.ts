@@ -89,6 +89,7 @@ function render(report: EngineReport, view: View): string {
     ...report.analytics ? [["analytics", analyticsText(report.analytics)]] : [],
     ["workflows", runsText(report.runs)],
     ["plans", plansText(report.suggestions)],
+    ["read ahead", aheadText(report.ahead)],
     ["search", report.search ? searchText(report.search) : "not usable"],
   ];
   const columns = view.terminal.isTerminal ? screen().columns : Infinity;
@@ -250,6 +251,10 @@ function floodNote({ name, flood }: ServerReport): string[] {
   if (!flood) return [];
   const counts = Object.entries(flood).filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}`);
   return [`${name} sent more than it may; left out: ${counts.join(", ")}`];
+}
+
+function aheadText({ made, used }: EngineReport["ahead"]): string {
+  return made === 0 ? "nothing yet" : `${made} ${made === 1 ? "read" : "reads"}, ${used} seen to be of use`;
 }
 
 function plansText({ outcomes, right, speculate_at }: EngineReport["suggestions"]): string {

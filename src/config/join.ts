@@ -203,6 +203,7 @@ function joinSpeculation(global: Speculation, projects: readonly Speculation[]):
   return {
     enabled: (global?.enabled ?? usual.enabled) && projects.every((project) => project?.enabled !== false),
     deny: [global, ...projects].flatMap((one) => one?.deny ?? []),
+    allow: global?.allow ?? [],
     costs,
     cost_usd: Math.min(
       global?.cost_usd ?? usual.cost_usd,

@@ -179,6 +179,8 @@ export const fileSchema = z.strictObject({
       enabled: z.boolean().optional(),
       /** What is never called ahead, though it only reads. */
       deny: z.array(pattern).optional(),
+      /** What may be read ahead though its server is remote, foreign or open to the world. */
+      allow: z.array(pattern).optional(),
       /** What a call costs, where it costs something. */
       costs: z.record(pattern, z.number().nonnegative()).optional(),
       /** What calls made ahead may cost in an hour, all together. */
@@ -257,6 +259,7 @@ export interface Config {
     speculate: Readonly<{
       enabled: boolean;
       deny: readonly string[];
+      allow: readonly string[];
       costs: Readonly<Record<string, number>>;
       cost_usd: number;
     }>;
@@ -318,7 +321,7 @@ export const DEFAULTS = {
     pii: "off",
     pii_patterns: {},
     pii_allow: [],
-    speculate: { enabled: true, deny: [], costs: {}, cost_usd: 0.1 },
+    speculate: { enabled: true, deny: [], allow: [], costs: {}, cost_usd: 0.1 },
   },
   limits: {
     answer_tokens: 10_000,

@@ -76,6 +76,8 @@ export interface EngineReport {
   readonly search: SearchReport | null;
   readonly runs: RunCounts;
   readonly suggestions: { readonly outcomes: number; readonly right: number; readonly speculate_at: number };
+  /** The reads that were made ahead since the engine began, and those that were seen to be of use. */
+  readonly ahead: { readonly made: number; readonly used: number };
   readonly servers: readonly ServerReport[];
 }
 

@@ -19,7 +19,7 @@ import { AgentCardsError, describe } from "../model/mod.ts";
 import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
-import { createLearning, createSuggestions, lessonsOf } from "../suggest/mod.ts";
+import { createLearning, createReadsAhead, createSuggestions, lessonsOf, together } from "../suggest/mod.ts";
 import { createSnapshots } from "../snapshot/mod.ts";
 import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
@@ -73,6 +73,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const isBusy = () => calls.isBusy() || workflows.isRunning();
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor, search });
+  const ahead = createReadsAhead({ learning, redactor });
   const hooks = createHooks({ home, database: db, redactor, learning, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
@@ -94,12 +95,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     ...memoryOf(home, settings),
     record: calls.record,
     wasUsed: calls.wasUsed,
-    watch: learning.watch,
+    watch: (session) => together(learning.watch(session), ahead.watch(session)),
     experience: learning.searches,
     saved,
     runSaved: (session, name, call) => runSaved(session, name, call),
   };
-  const parts = () => ({ workflows, code, suggestions, promptHints: hooks.promptHints });
+  const parts = () => ({ workflows, code, suggestions, promptHints: hooks.promptHints, ahead });
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: children.isClosing,
@@ -141,6 +142,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     code,
     learning,
     suggestions,
+    ahead,
     stats,
     analytics: seeing.analytics.state,
     saved,
@@ -164,6 +166,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await hooks[Symbol.asyncDispose]();
       audit[Symbol.dispose]();
       await seeing.analytics[Symbol.asyncDispose]();
+      await ahead.flush();
       await learning.flush();
       await cluster?.close();
       await storage.close();

@@ -171,6 +171,7 @@ export function createLearning({ database, redactor, search }: LearningOptions):
         trail.request = new Set(terms(said));
         if (plain === request && shown.length > 0) judgements.searched(scopeOf(session), searches, said, shown);
       },
+      close() {},
     };
   }
 
@@ -201,7 +202,7 @@ export function createLearning({ database, redactor, search }: LearningOptions):
 }
 
 /** What is learned belongs to the user, or to a project whose own servers it may be about; hidden values stay apart. */
-function scopeOf({ loaded, config }: Session): string {
+export function scopeOf({ loaded, config }: Session): string {
   const project = loaded.project?.trusted ? loaded.project.path : "";
   return config.policy.pii === "tokenize" ? `${project} hidden` : project;
 }
@@ -212,13 +213,17 @@ function isJudging({ call: { method, origin, address: { server } } }: EndedCall)
 }
 
 /** Calls of tools by an agent or a person, one after the other; those of runs and code come after nothing in particular. */
-function isLearnedFrom({ call: { method, origin, address: { server } } }: EndedCall): boolean {
-  return method === "tools/call" && origin.by !== "code" && origin.run === undefined && server !== OWN_SERVER &&
+export function isLearnedFrom({ call: { method, origin, address: { server } } }: Pick<EndedCall, "call">): boolean {
+  return method === "tools/call" && origin.by !== "code" && origin.by !== "speculation" && origin.run === undefined &&
+    server !== OWN_SERVER &&
     server !== WORKFLOW_SERVER;
 }
 
 /** A call as it is remembered; not one that carries a secret, or that nobody could keep. */
-function stepOf({ tool, call, result }: EndedCall, redactor: Redactor): Remembered | undefined {
+export function stepOf(
+  { tool, call, result }: Pick<EndedCall, "tool" | "call" | "result">,
+  redactor: Redactor,
+): Remembered | undefined {
   const args = isObject(call.params.arguments) ? call.params.arguments as JsonObject : {};
   // Sorting the keys of a giant takes longer than to see that it is one.
   if (JSON.stringify(args).length > LONGEST_ARGUMENTS) return undefined;
@@ -228,4 +233,13 @@ function stepOf({ tool, call, result }: EndedCall, redactor: Redactor): Remember
   if (redactor.redact(text) !== text || !text.isWellFormed()) return undefined;
   const leaves = result?.kind === "result" ? leavesOf(valueOf(result.result)) : [];
   return { tool, call: nameOf(tool, text) ?? "", arguments: args, leaves };
+}
+
+/** Learners that all hear the same. */
+export function together(...learners: readonly Learner[]): Learner {
+  return {
+    ended: (calls) => learners.forEach((one) => one.ended(calls)),
+    asked: (request, shown) => learners.forEach((one) => one.asked(request, shown)),
+    close: () => learners.forEach((one) => one.close()),
+  };
 }

@@ -97,7 +97,7 @@ Deno.test("a project tightens policy, sandbox and limits", async () => {
   const { config } = await loadConfig(place.home, place.project);
   const effects = { "a:get": "effectful", "own:*": "read" };
   const pii = { pii: "tokenize", pii_patterns: { badge: "E\\d+" }, pii_allow: [] };
-  const speculate = { enabled: false, deny: ["e:*"], costs: { "a:*": 2, "f:*": 0.1 }, cost_usd: 0.05 };
+  const speculate = { enabled: false, deny: ["e:*"], allow: [], costs: { "a:*": 2, "f:*": 0.1 }, cost_usd: 0.05 };
   assert.deepEqual(config.policy, {
     deny: ["a:*", "c:*"],
     approve: ["b:*", "d:*"],
@@ -117,14 +117,14 @@ Deno.test("a project never loosens them", async () => {
   await using place = await makePlace(
     "policy: { deny: ['a:*'], approve: ['b:*'], effects: { 'a:x': read }, pii: tokenize, pii_patterns: { a: x }, speculate: { enabled: false, deny: ['g:*'], costs: { 'a:*': 1 }, cost_usd: 0 } }\nsandbox: { minimum_level: 3 }\nlimits: { answer_tokens: 5000 }",
     "policy: { deny: [], approve: [], effects: { 'a:delete': read }, pii: off, pii_patterns: { a: y }, pii_allow: [b],\n" +
-      "  speculate: { enabled: true, deny: [], costs: { 'a:*': 0 }, cost_usd: 9 } }\n" +
+      "  speculate: { enabled: true, deny: [], allow: ['*'], costs: { 'a:*': 0 }, cost_usd: 9 } }\n" +
       "sandbox: { minimum_level: 0 }\n" +
       "limits: { answer_tokens: 100000, frame_bytes: 536870912, tools_per_server: 100000, results_age: 365d }",
   );
   await place.trust();
   const { config } = await loadConfig(place.home, place.project);
   const pii = { pii: "tokenize", pii_patterns: { a: "x" }, pii_allow: [] };
-  const speculate = { enabled: false, deny: ["g:*"], costs: { "a:*": 1 }, cost_usd: 0 };
+  const speculate = { enabled: false, deny: ["g:*"], allow: [], costs: { "a:*": 1 }, cost_usd: 0 };
   assert.deepEqual(config.policy, {
     deny: ["a:*"],
     approve: ["b:*"],

@@ -7,6 +7,8 @@ const log = option("log");
 const delay = Number(option("delay") ?? "30");
 /** With --typed the tool that tells about an order says what it gives. */
 const isTyped = Deno.args.includes("--typed");
+/** With --open its tools say that they reach out into the world. */
+const isOpen = Deno.args.includes("--open");
 const statuses = new Map<string, string>();
 
 const ids = (customer: string) => [1, 2, 3].map((n) => `W-${customer}-${n}`);
@@ -45,6 +47,7 @@ const tool = (name: string, description: string, fields: readonly string[]) => (
     properties: Object.fromEntries(fields.map((field) => [field, { type: "string" }])),
     required: fields,
   },
+  ...isOpen && { annotations: { readOnlyHint: name !== "update_order", openWorldHint: true } },
 });
 
 const outputs = (fields: readonly string[]) => ({

@@ -21,6 +21,9 @@ type Word = "approved" | "rejected" | "waits" | "nobody" | "unattended";
 export function approve(session: Session): Stage {
   return async (call, next) => {
     if (call.asks === undefined) return await next(call);
+    if (call.origin.by === "speculation") {
+      throw new AgentCardsError("TOOL_DENIED", `${calledId(call)} was not asked for, so no person is asked about it`);
+    }
     const { human } = call;
     const record = (word: Word) =>
       session.shared.audit.append({ ...eventOf(session, call), kind: "decision", rule: call.asks, word });

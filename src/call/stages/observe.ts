@@ -91,6 +91,7 @@ export function createObserver(session: Session): Observer {
     asked: learning.asked,
     close() {
       while (waiting.length > 0) look();
+      learning.close();
     },
   };
 }

@@ -60,6 +60,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     },
     runs: isOpen ? await countRuns(gateway.workflows).catch(() => NO_RUNS) : NO_RUNS,
     suggestions: await gateway.suggestions.status().catch(() => NO_OUTCOMES),
+    ahead: gateway.ahead.status(),
     servers: failed ? [] : await serverReports(gateway, open),
   };
 }

@@ -3,12 +3,15 @@ import { escapeReferences } from "../../dag/mod.ts";
 import {
   AgentCardsError,
   type Caller,
+  type CallResult,
   type ErrorCode,
   inOneLine,
   isObject,
   type JsonObject,
+  OWN_SERVER,
   toolId,
   type ToolResult,
+  WORKFLOW_SERVER,
 } from "../../model/mod.ts";
 import { resultOfRun, workflowAnswer, type WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
@@ -25,16 +28,40 @@ export const callTool: GatewayTool = {
   definition: DEFINITIONS.call_tool,
   run: async (session, { input, meta, retry }, caller) => {
     const { tool, arguments: given = {} } = isPlain(input) ? input : parseInput(INPUT, input);
+    const end = session.ahead.begin(session);
+    let outcome: CallResult;
     try {
-      return await call(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
+      outcome = await call(session, { tool, arguments: given, ...meta && { meta }, ...retry && { retry } }, caller);
     } catch (error) {
       if (!(error instanceof AgentCardsError) || !WAITING.has(error.code)) throw error;
       // The approval stays open by itself: the same call passes once it was given.
       if (error.data?.approval !== undefined) throw error;
       return { kind: "result", result: await waitForHuman(session, { tool, given, error }, caller) };
+    } finally {
+      end();
     }
+    return await withReadsAhead(session, { tool, given, outcome }, caller);
   },
 };
+
+interface Answered {
+  readonly tool: string;
+  readonly given: Record<string, unknown>;
+  readonly outcome: CallResult;
+}
+
+/** An answer with the reads that probably come next attached to it. */
+async function withReadsAhead(
+  session: WorkSession,
+  { tool, given, outcome }: Answered,
+  caller: Caller,
+): Promise<CallResult> {
+  if (outcome.kind !== "result" || caller.signal.aborted) return outcome;
+  const { server, name } = session.tool(tool) ?? await resolveTool(session, tool);
+  if (server === OWN_SERVER || server === WORKFLOW_SERVER) return outcome;
+  const made = { tool: toolId(server, name), arguments: given as JsonObject, result: outcome.result };
+  return { kind: "result", result: await session.ahead.attach(session, made, caller) };
+}
 
 /** The codes of calls that wait for a human. */
 const WAITING: ReadonlySet<ErrorCode> = new Set(["HUMAN_NEEDED", "SIGN_IN_NEEDED"]);

@@ -11,6 +11,6 @@ export const AHEAD = {
 } as const;
 
 /** The candidates that are worth to be made: probable enough, and a few of them. */
-export function chosen(candidates: readonly Candidate[]): Candidate[] {
-  return candidates.filter(({ probability }) => probability >= AHEAD.probability).slice(0, AHEAD.reads);
+export function chosen(candidates: readonly Candidate[], most: number = AHEAD.reads): Candidate[] {
+  return candidates.filter(({ probability }) => probability >= AHEAD.probability).slice(0, most);
 }

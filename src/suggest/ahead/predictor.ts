@@ -13,6 +13,7 @@ import {
   isConstant,
   namesFit,
   type PastCall,
+  staysAtHome,
   type Template,
   templateOf,
 } from "./template.ts";
@@ -30,10 +31,12 @@ export interface Candidate {
 /** Foresees the reads of conversations, and learns from each of their calls. */
 export interface Predictor {
   begin(prompt: string): Course;
-  /** The reads that may come next, the most probable first. */
-  foresee(course: Course): Candidate[];
-  /** A read was made ahead: its result is known. */
+  /** The reads that may come next, after one more call where one is given; the most probable first. Learns nothing. */
+  foresee(course: Course, next?: PastCall): Candidate[];
+  /** The result of a read that was made ahead is known. */
   attach(course: Course, call: string): void;
+  /** Adds a read that was made ahead; the returned function says that it was of use. */
+  add(course: Course, call: PastCall): () => void;
   /** Takes notice of the next call of a conversation. */
   learn(course: Course, call: PastCall): void;
   end(course: Course): void;
@@ -44,7 +47,7 @@ export interface Predictor {
 /** A candidate came true if it is among so many of the next calls. */
 export const WITHIN = 3;
 const MOST_CANDIDATES = 60;
-const MOST_TEMPLATES = 12;
+const MOST_TEMPLATES = 24;
 const MOST_ANCHORS = 500;
 const BACK = 12;
 const LONGEST = 2_000;
@@ -65,7 +68,7 @@ export function createPredictor(): Predictor {
     if (key.length > LONGEST) return;
     own.delete(key);
     own.set(key, template);
-    if (own.size > MOST_TEMPLATES * 4) own.delete(own.keys().next().value!);
+    if (own.size > MOST_TEMPLATES) own.delete(own.keys().next().value!);
   }
 
   function sightsOf(course: Course): Sight[] {
@@ -85,7 +88,7 @@ export function createPredictor(): Predictor {
     };
     const recent = new Set(calls.slice(-BACK).map(({ tool }) => tool).reverse());
     for (const anchor of recent) {
-      for (const [key, template] of [...templates.get(anchor) ?? []].slice(-MOST_TEMPLATES * 2)) {
+      for (const [key, template] of [...templates.get(anchor) ?? []].slice(-MOST_TEMPLATES)) {
         if (isConstant(template) && anchor !== last.tool) continue;
         const instances = instancesOf(template, calls);
         const reached = lastOf(template.tool, instances, calls);
@@ -114,13 +117,17 @@ export function createPredictor(): Predictor {
     return weight * share + (1 - weight) * probability;
   }
 
+  function count({ tool, places, signs }: Pending, outcome: boolean): void {
+    model.learn(signs, outcome);
+    for (const names of Object.values(places)) rates.note(names, outcome);
+    rates.note([levelOf({ tool, probability: model.probability(signs) })], outcome);
+  }
+
   function settle(course: Course, isOver: (pending: Pending) => boolean | undefined): void {
     course.pending = course.pending.filter((pending) => {
       const outcome = isOver(pending);
       if (outcome === undefined) return true;
-      model.learn(pending.signs, outcome);
-      for (const places of Object.values(pending.places)) rates.note(places, outcome);
-      rates.note([levelOf({ tool: pending.tool, probability: model.probability(pending.signs) })], outcome);
+      count(pending, outcome);
       return false;
     });
   }
@@ -133,22 +140,38 @@ export function createPredictor(): Predictor {
     });
   }
 
+  /** The candidates of a conversation whose results are not known, with their signs. */
+  function seenIn(course: Course) {
+    return sightsOf(course).filter(({ call }) => !course.known.has(call)).map((sight) => {
+      const places = placesOf(sight);
+      return { sight, places, signs: signsOf(sight, rates, places) };
+    });
+  }
+
+  /** Remembers the candidates of this moment until their outcome is known. */
+  function expect(course: Course): void {
+    const at = course.calls.length;
+    const tools = new Set<string>();
+    for (const { sight: { tool, call }, places: { tool: ofTool, ...places }, signs } of seenIn(course)) {
+      course.pending.push({ tool, call, places, signs, at });
+      if (!tools.has(tool)) course.tools.push({ tool, places: ofTool, at });
+      tools.add(tool);
+    }
+  }
+
   return {
     begin: (prompt) => ({ prompt, calls: [], pending: [], known: new Set(), tools: [] }),
-    foresee(course) {
-      const now = course.calls.length;
-      const tools = new Set<string>();
-      return sightsOf(course).filter(({ call }) => !course.known.has(call)).map((sight) => {
-        const { tool, arguments: args, call } = sight;
-        const { tool: ofTool, ...places } = placesOf(sight);
-        const signs = signsOf(sight, rates, { ...places, tool: ofTool });
-        course.pending.push({ tool, call, places, signs, at: now });
-        if (!tools.has(tool)) course.tools.push({ tool, places: ofTool, at: now });
-        tools.add(tool);
-        return { tool, arguments: args, call, probability: calibrated(tool, model.probability(signs)), signs };
-      }).sort((a, b) => b.probability - a.probability);
+    foresee(course, next) {
+      return seenIn(next ? withNext(course, next) : course).map((
+        { sight: { tool, arguments: args, call }, signs },
+      ) => ({
+        tool,
+        arguments: args,
+        call,
+        probability: calibrated(tool, model.probability(signs)),
+        signs,
+      })).sort((a, b) => b.probability - a.probability);
     },
-    attach: (course, call) => void course.known.add(call),
     learn(course, call) {
       const { calls } = course;
       const isPast = ({ at }: { readonly at: number }) => !call.reads || calls.length + 1 - at >= WITHIN;
@@ -158,10 +181,23 @@ export function createPredictor(): Predictor {
       });
       settleTools(course, (one) => one.tool === call.tool ? true : isPast(one) ? false : undefined);
       const template = call.reads && call.call !== "" ? templateOf(call, calls) : undefined;
-      if (template) keep(template);
+      if (template && staysAtHome(template)) keep(template);
       if (!call.reads) course.known.clear();
       course.known.add(call.call);
       calls.push(call);
+      expect(course);
+    },
+    attach: (course, call) => void course.known.add(call),
+    add(course, call) {
+      course.known.add(call.call);
+      course.calls.push(call);
+      // Whether it would have been called for is not known any more.
+      const [own, others] = [
+        course.pending.filter((one) => one.call === call.call),
+        course.pending.filter((one) => one.call !== call.call),
+      ];
+      course.pending = others;
+      return () => own.forEach((one) => count(one, true));
     },
     end(course) {
       settle(course, () => false);
@@ -186,6 +222,12 @@ export function createPredictor(): Predictor {
       for (const conversation of known) conversations.add(conversation);
     },
   };
+}
+
+/** A conversation as it is after one more call. */
+function withNext(course: Course, next: PastCall): Course {
+  const known = new Set(next.reads ? [...course.known, next.call] : [next.call]);
+  return { ...course, known, calls: [...course.calls, next] };
 }
 
 /** Probabilities of one tool are compared with their outcomes within some levels. */

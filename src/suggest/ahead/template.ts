@@ -1,5 +1,5 @@
 import type { Remembered } from "../../graphrag/mod.ts";
-import { canonicalJson, type Json, type JsonObject, terms } from "../../model/mod.ts";
+import { canonicalJson, type Json, type JsonObject, splitToolId, terms } from "../../model/mod.ts";
 
 /** A call of a conversation, with the values that it gave. */
 export interface PastCall extends Remembered {
@@ -160,4 +160,12 @@ export function namesFit({ arguments: origins }: Template): boolean {
 /** True for a template that takes nothing from other calls. */
 export function isConstant({ arguments: origins }: Template): boolean {
   return Object.values(origins).every(({ kind }) => kind === "constant");
+}
+
+/** True if every value goes to the server that it came from: no user has allowed another way yet. */
+export function staysAtHome({ tool, arguments: origins }: Template): boolean {
+  const { server } = splitToolId(tool);
+  return Object.values(origins).every((origin) =>
+    origin.kind === "constant" || splitToolId(origin.of).server === server
+  );
 }
