@@ -27,7 +27,8 @@ export interface FakeApi extends AsyncDisposable {
   results(): Block[];
 }
 
-export function fakeApi(script: readonly ScriptedCall[]): FakeApi {
+/** `last`: what the model says once the script is over. */
+export function fakeApi(script: readonly ScriptedCall[], last = "done"): FakeApi {
   const requests: ModelRequest[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);
@@ -37,7 +38,7 @@ export function fakeApi(script: readonly ScriptedCall[]): FakeApi {
     requests.push(body);
     const next = script[resultsIn(body).length];
     const isScripted = next !== undefined && body.tools?.some(({ name }) => name === next.name);
-    if (!isScripted) return answer(body, { type: "text", text: "done" });
+    if (!isScripted) return answer(body, { type: "text", text: last });
     await next.before?.();
     return answer(body, { type: "tool_use", id: `toolu_${requests.length}`, name: next.name, input: next.input });
   });

@@ -9,9 +9,11 @@ export const claude: Protocol = async (job, host) => {
   await using running = await startProgram(job, argumentsOf(job, session), host);
   const message = { role: "user", content: [{ type: "text", text: job.prompt }] };
   await running.write(`${JSON.stringify({ type: "user", message })}\n`);
-  const answers = new Set<string>();
+  const turns = { count: 0, last: undefined as unknown };
   for await (const event of objectsOf(running.process)) {
-    if (event.type === "assistant" && isObject(event.message)) heard(event.message, answers, host);
+    if (event.type === "assistant" && isObject(event.message)) heard(event.message, turns, host);
+    // A result of a tool is followed by another answer, whatever its id.
+    else if (event.type === "user") turns.last = undefined;
     else if (event.type === "control_request") void permitted(event, { job, host, running });
     else if (event.type === "result") {
       await running.leave();
@@ -36,17 +38,23 @@ function argumentsOf({ agent, gateway, model, session: before, hasOwnTools }: Ag
   ];
 }
 
+interface Turns {
+  count: number;
+  /** The id of the answer that the last event was a part of. */
+  last: unknown;
+}
+
 /** One answer of the model; an answer of several parts comes as several events. */
-function heard({ id, usage, content }: Record<string, unknown>, answers: Set<string>, { meter, onNews }: AgentHost) {
-  const answer = textIn(id) ?? String(answers.size);
-  if (!answers.has(answer)) {
-    answers.add(answer);
+function heard({ id, usage, content }: Record<string, unknown>, turns: Turns, { meter, onNews }: AgentHost): void {
+  if (turns.last === undefined || turns.last !== id) {
+    turns.count++;
+    turns.last = id ?? turns.count;
     meter.turn();
   }
   if (isObject(usage)) {
     const cached = countIn(usage.cache_read_input_tokens);
     const input = countIn(usage.input_tokens) + countIn(usage.cache_creation_input_tokens) + cached;
-    meter.tokens(answer, { input, cached, output: countIn(usage.output_tokens) });
+    meter.tokens(String(turns.count), { input, cached, output: countIn(usage.output_tokens) });
   }
   for (const part of Array.isArray(content) ? content : []) {
     if (isObject(part) && part.type === "text") onNews(String(part.text));
