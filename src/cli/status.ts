@@ -63,6 +63,11 @@ interface View {
   readonly home: string;
 }
 
+function databaseText({ bytes: size, problem, state, engines }: EngineReport["database"]): string {
+  if (size === null) return problem ? "not usable" : state;
+  return engines ? `${bytes(size)} on a server, ${engines.alive} of ${engines.known} engines alive` : bytes(size);
+}
+
 function render(report: EngineReport, view: View): string {
   const paint = painter(view.terminal.color);
   const { calls, database } = report;
@@ -74,7 +79,7 @@ function render(report: EngineReport, view: View): string {
     ["clients", `${report.connections} connected`],
     ["home", view.home],
     ...report.folder ? [["folder", folderText(report.folder)]] : [],
-    ["database", database.bytes !== null ? bytes(database.bytes) : database.problem ? "not usable" : database.state],
+    ["database", databaseText(database)],
     [
       "calls",
       `${calls.total} in the last day, ${calls.failed} failed${

@@ -50,6 +50,8 @@ export interface EngineReport {
     readonly state: DatabaseState["kind"];
     readonly bytes: number | null;
     readonly problem: string | null;
+    /** The engines that share it, and those of them that are alive; null where this one has it to itself. */
+    readonly engines: { readonly known: number; readonly alive: number } | null;
   };
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
   readonly config_problem: string | null;

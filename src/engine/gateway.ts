@@ -12,7 +12,7 @@ import {
 import { createCodeRoom } from "../code/mod.ts";
 import { type Config, DEFAULTS, ensureHome, type Home, type Limits, readConfigFile } from "../config/mod.ts";
 import type { Gateway } from "../control/mod.ts";
-import { createJournal, type Journal } from "../dag/mod.ts";
+import { createJournal, type Journal, type RunRow } from "../dag/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { openTokenFile, type Reaper, startReaper } from "../mcp/mod.ts";
 import { AgentCardsError, describe } from "../model/mod.ts";
@@ -125,7 +125,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const suggestions = createSuggestions(learning);
   workflows.observe(notices.run);
   workflows.observe(auditRuns(audit, workflows.state));
-  const cluster = clusterOf(storage, { home, journal, workflows, sessions });
+  const cluster = clusterOf(storage, { home, journal, workflows, sessions, onWaiting: notices.elsewhere });
   const watching = watchConfig(open);
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);
@@ -223,7 +223,7 @@ function journalOf(
 /** The engine among those that share its database; undefined where it has one to itself. */
 function clusterOf(
   { engine, db, database }: DatabaseChoice,
-  parts: Pick<Gateway, "home" | "workflows" | "sessions"> & { readonly journal: Journal },
+  parts: Pick<Gateway, "home" | "workflows" | "sessions"> & { journal: Journal; onWaiting(run: RunRow): void },
 ): Cluster | undefined {
   if (!engine) return undefined;
   const { id, host, owner } = engine;

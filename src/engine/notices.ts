@@ -1,6 +1,7 @@
 import type { OpenApprovals } from "../call/mod.ts";
 import { type Home, readConfigFile } from "../config/mod.ts";
-import type { RunEvent } from "../dag/mod.ts";
+import type { RunEvent, RunRow } from "../dag/mod.ts";
+import { isObject } from "../model/mod.ts";
 import { createNotifier, type Notifier } from "../notify/mod.ts";
 import { unrefTimer } from "../platform/start.ts";
 import type { WithheldEntry } from "../policy/mod.ts";
@@ -13,6 +14,8 @@ export interface Notices {
   readonly learn: Notifier["learn"];
   quarantined(server: string, entries: readonly WithheldEntry[]): void;
   run(id: string, event: RunEvent): void;
+  /** A run of another engine that shares the database. */
+  elsewhere(run: RunRow): void;
   /** The same approvals; one whose dialogue stays open for a while is told. */
   noticed(approvals: OpenApprovals): OpenApprovals;
 }
@@ -21,6 +24,13 @@ export function createNotices(home: Pick<Home, "config">): Notices {
   const { tell, learn } = createNotifier({
     isWanted: async () => (await readConfigFile(home.config)).notify?.desktop ?? true,
   });
+  function waits(id: string, reason: string, tool: string | undefined): void {
+    const text = reason === "in_doubt"
+      ? `It is not known whether ${tool ?? "a call"} happened. Decide with: agentcards runs show ${id}`
+      : `${tool ?? "A task"} waits for your approval: agentcards approve ${id}`;
+    tell({ subject: id, title: "A workflow waits for you", text });
+  }
+
   return {
     learn,
     quarantined(server, entries) {
@@ -34,11 +44,11 @@ export function createNotices(home: Pick<Home, "config">): Notices {
     run(id, event) {
       if (event.kind !== "paused" || event.pending.for !== "human") return;
       const { reason, calls } = event.pending;
-      const tool = calls[0]?.tool;
-      const text = reason === "in_doubt"
-        ? `It is not known whether ${tool ?? "a call"} happened. Decide with: agentcards runs show ${id}`
-        : `${tool ?? "A task"} waits for your approval: agentcards approve ${id}`;
-      tell({ subject: id, title: "A workflow waits for you", text });
+      waits(id, reason, calls[0]?.tool);
+    },
+    elsewhere({ id, summary: { pending } }) {
+      if (!isObject(pending) || pending.for !== "human") return;
+      waits(id, String(pending.reason), typeof pending.tool === "string" ? pending.tool : undefined);
     },
     noticed: (approvals) => ({
       ...approvals,

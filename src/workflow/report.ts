@@ -34,6 +34,9 @@ export interface RunReport {
   readonly name: string;
   readonly status: RunStatus;
   readonly cwd: string;
+  /** The engine that runs it or ran it last, and its machine, where several share the database. */
+  readonly engine: string | null;
+  readonly machine: string | null;
   readonly created: number;
   readonly updated: number;
   readonly tasks: number;
@@ -63,7 +66,7 @@ export async function reportsOf({ journal, state }: Workflows, filter: RunFilter
 }
 
 export function reportOf(row: RunRow, state?: RunState): RunReport {
-  const { id, name, cwd, created, updated, summary } = row;
+  const { id, name, cwd, engine, host: machine, created, updated, summary } = row;
   const isWaiting = isResting(row);
   const pending = state && (isWaiting ? restingState(state) : state).pending;
   const all = state ? [...state.tasks.values()] : [];
@@ -72,6 +75,8 @@ export function reportOf(row: RunRow, state?: RunState): RunReport {
     name,
     status: isWaiting ? "paused" : row.status,
     cwd,
+    engine,
+    machine,
     created,
     updated,
     tasks: state ? all.length : Number(summary.tasks ?? 0),

@@ -48,12 +48,14 @@ async function newest(limit: number): Promise<RunReport[]> {
 function listText(found: readonly RunReport[], { isTerminal, color }: Terminal): string {
   const bold = (text: string) => painter(color)("bold", text);
   const { columns } = screen();
-  const rows = found.map(rowOf);
+  const isShared = found.some(({ engine }) => engine !== null);
+  const rows = found.map((run) => isShared ? [...rowOf(run), run.machine ?? "–"] : rowOf(run));
+  const heading = isShared ? [...HEAD, "machine"] : HEAD;
   const notes = found.map(noteOf);
   if (!isTerminal || columns >= ROOM_FOR_NOTES) {
-    return table([[...HEAD, "note"], ...rows.map((row, i) => [...row, notes[i]!])], bold);
+    return table([[...heading, "note"], ...rows.map((row, i) => [...row, notes[i]!])], bold);
   }
-  const [head, ...lines] = table([HEAD, ...rows], bold).trimEnd().split("\n");
+  const [head, ...lines] = table([heading, ...rows], bold).trimEnd().split("\n");
   const noted = lines.flatMap((line, i) => notes[i] ? [line, fit(`    ${notes[i]}`, columns)] : [line]);
   return [head, ...noted].join("\n") + "\n";
 }

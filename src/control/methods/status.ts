@@ -37,7 +37,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     uptime_ms: Math.round(performance.now()),
     rss_bytes: system.memoryUsage().rss,
     connections: gateway.sessions.size - (failed ? 0 : 1),
-    database: { state: database.state().kind, bytes, problem },
+    database: { state: database.state().kind, bytes, problem, engines: isOpen ? await countEngines(gateway) : null },
     calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
     config_problem: failed ? open.failure : null,
     notes: [...failed ? [] : [...open.loaded.notes, ...await ruleProblems(open)], ...refusals(gateway.sessions)],
@@ -120,6 +120,11 @@ async function withinOr<T, U>(promise: Promise<T>, ms: number, otherwise: U): Pr
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<U>((resolve) => timer = setTimeout(() => resolve(otherwise), ms));
   return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function countEngines({ cluster }: Pick<Gateway, "cluster">): Promise<EngineReport["database"]["engines"]> {
+  const engines = await cluster?.engines().catch(() => undefined);
+  return engines ? { known: engines.length, alive: engines.filter((one) => one.is_alive).length } : null;
 }
 
 async function countRuns(workflows: ControlContext["gateway"]["workflows"]): Promise<RunCounts> {

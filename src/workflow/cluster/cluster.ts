@@ -34,8 +34,10 @@ export interface ClusterOptions {
   readonly engine: Joining;
   readonly database: Database;
   readonly journal: Journal;
-  readonly workflows: Pick<Workflows, "take" | "leave" | "count" | "settled">;
+  readonly workflows: Pick<Workflows, "take" | "leave" | "count" | "settled" | "observe" | "state">;
   readonly sessions: ReadonlySet<Session>;
+  /** Told of a run of another engine that waits for a person. */
+  onWaiting(run: RunRow): void;
   /** Told when the database must not be used any more. */
   onUnusable(reason: AgentCardsError): void;
 }
@@ -50,7 +52,7 @@ const SOON_MS = 100;
 const ASK_EVERY_MS = 500;
 
 export function createCluster(options: ClusterOptions): Cluster {
-  const { engine, database, journal, workflows, sessions, onUnusable } = options;
+  const { engine, database, journal, workflows, sessions, onWaiting, onUnusable } = options;
   const store = createEngineStore(database);
   const left = new Map<string, number>();
   let joined: { readonly epoch: number; readonly schema: number } | undefined;
@@ -151,12 +153,31 @@ export function createCluster(options: ClusterOptions): Cluster {
     if (claimed.length === CLAIMED_AT_ONCE) later(SOON_MS);
   }
 
+  const tell = (about: Message["about"], run?: string) =>
+    store.tell(JSON.stringify({ about, from: engine.id, ...run !== undefined && { run } })).catch((error) =>
+      log("debug", "engines_not_told", { reason: messageOf(error) })
+    );
+
+  const forget = workflows.observe((run, event) => {
+    // A decision about a run that is running nowhere: the engine that can go on with it looks at once.
+    if (event.kind === "command" && workflows.state(run) === undefined) void tell("runs");
+    if (event.kind === "paused" && event.pending.for === "human") void tell("waits", run);
+  });
+
+  /** The journal says what it is about, and whether its owner is ours. */
+  async function lookAt(run: string): Promise<void> {
+    const row = await journal.find(run);
+    if (row?.status === "paused") onWaiting(row);
+  }
+
   later(SOON_MS);
   return {
     look: () => later(SOON_MS),
     heard(text) {
       const message = parsed(text);
-      if (message?.about === "runs") later(SOON_MS + WAIT_PER_RUN_MS * workflows.count());
+      if (!message || message.from === engine.id && message.about === "waits") return;
+      if (message.about === "runs") later(SOON_MS + WAIT_PER_RUN_MS * workflows.count());
+      else if (message.run !== undefined) lookAt(message.run).catch(() => {});
     },
     async engines() {
       const rows = await store.engines();
@@ -180,22 +201,34 @@ export function createCluster(options: ClusterOptions): Cluster {
       workflows.leave();
       if (joined) await store.setState(engine.id, joined.epoch, "draining");
       await workflows.settled();
-      await store.tell(JSON.stringify({ about: "runs" }));
+      await tell("runs");
     },
     async close() {
       isClosed = true;
+      forget();
       clearTimeout(timer);
       if (!joined) return;
       await store.setState(engine.id, joined.epoch, "ended").catch(() => {});
-      await store.tell(JSON.stringify({ about: "runs" })).catch(() => {});
+      await tell("runs");
     },
   };
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+/** News that an engine tells all others. */
+interface Message {
+  /** `runs`: there may be one to go on with; `waits`: one waits for a person. */
+  readonly about: "runs" | "waits";
+  readonly from: string;
+  readonly run?: string;
+}
+
+/** A message as far as it is one: whoever can connect to the database can send any text. */
+function parsed(text: string): Message | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    if (!isObject(value) || typeof value.from !== "string") return undefined;
+    if (value.run !== undefined && typeof value.run !== "string") return undefined;
+    return value.about === "runs" || value.about === "waits" ? value as unknown as Message : undefined;
   } catch {
     return undefined;
   }
