@@ -90,11 +90,9 @@ export function createManifests(folder: string) {
       const stored = await read(id);
       return "base" in stored ? [id, stored.base] : [id];
     },
-    /** Removes the manifests that are not named. */
-    async keepOnly(ids: ReadonlySet<string>): Promise<void> {
-      for await (const { name } of fs.readDir(folder)) {
-        if (!ids.has(name.replace(/\.json$/, ""))) await fs.remove(path(name.replace(/\.json$/, ""))).catch(() => {});
-      }
+    /** The contents that a manifest itself names. */
+    async blobs(id: string): Promise<string[]> {
+      return (await read(id)).rows.flatMap((row) => row.length === 3 ? [row[2]] : []);
     },
   };
 }

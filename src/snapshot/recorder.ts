@@ -32,6 +32,8 @@ const REMEMBERED = 4;
 export interface Recorder {
   /** The repository around a folder. */
   open(folder: string): Promise<Recording | NotRecorded>;
+  /** Does work on what is kept of a repository, whose files are all looked at anew afterwards. */
+  alone(root: string, work: () => Promise<void>): Promise<void>;
 }
 
 /** The repositories whose files this process records. Nothing is written into them. */
@@ -77,7 +79,10 @@ export function createRecorder(snapshots: string): Recorder {
     return { root, manifests, repository, take: () => next ??= alone(take), alone };
   }
 
-  return { open };
+  return {
+    open,
+    alone: (root, work) => inTurn(`${root}\0`, work).finally(() => recordings.delete(root)),
+  };
 }
 
 /** True if both have the same paths with the same content; files that were not read again are the same objects. */

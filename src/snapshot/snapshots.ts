@@ -1,5 +1,6 @@
 import { AgentCardsError } from "../model/mod.ts";
 import { join } from "node:path";
+import { pruneSnapshots } from "./prune.ts";
 import { createRecorder } from "./recorder.ts";
 import { createSpanRecorder, readSpans, type SpanRecorder } from "./spans.ts";
 import { type UndoReport, type UndoRequest, undoSpans } from "./undo.ts";
@@ -10,6 +11,8 @@ export interface Snapshots {
   ofRun(run: string, folder: string): SpanRecorder;
   /** Takes back what a run changed in its repository. */
   undo(run: string, request: UndoRequest): Promise<UndoReport>;
+  /** Removes what is recorded of runs that `known` does not give back; the number of them. */
+  prune(known: (runs: readonly string[]) => Promise<ReadonlySet<string>>): Promise<number>;
 }
 
 /** Opens the folder of snapshots; nothing is made before something is recorded. */
@@ -18,6 +21,7 @@ export function createSnapshots(folder: string): Snapshots {
   const recordOf = (run: string) => join(folder, "runs", `${run}.jsonl`);
   return {
     ofRun: (run, cwd) => createSpanRecorder(recordOf(run), () => recorder.open(cwd)),
+    prune: (known) => pruneSnapshots({ folder, known, alone: recorder.alone }),
     async undo(run, request) {
       const { root } = await readSpans(recordOf(run));
       if (root === undefined) {

@@ -79,7 +79,14 @@ export interface LiveRunsOptions {
 
 /** The runs that are running, each in the session that carries it. */
 export function createLiveRuns({ journal, code, agents, snapshots, onEnd, onEvent, onBroken }: LiveRunsOptions) {
-  const pruner = createPruner({ everyMs: HOUR_MS, everyRows: PRUNE_EVERY_RUNS, prune: journal.prune });
+  const pruner = createPruner({
+    everyMs: HOUR_MS,
+    everyRows: PRUNE_EVERY_RUNS,
+    async prune(keep: Parameters<Journal["prune"]>[0]) {
+      await journal.prune(keep);
+      await snapshots.prune(journal.known);
+    },
+  });
   const lives = new Map<string, LiveRun>();
   const started = new WeakMap<Session, Set<string>>();
   const places = new WeakMap<Session, SharedPlaces>();

@@ -262,3 +262,42 @@ Deno.test("outside of a repository nothing is recorded, and a split or a newer i
     assert.deepEqual(await repository.state(), before);
   }
 });
+
+Deno.test("what is recorded of a run goes with the run, and the rest stays whole", async () => {
+  await using repository = await createRepository({ "a.txt": "a", "b.txt": "b" });
+  await using run = await createRun(repository, "wf_kept");
+  const gone = run.snapshots.ofRun("wf_gone", repository.dir);
+  await gone.before("one");
+  await repository.write("a.txt", "changed by the run that goes");
+  await gone.after("one");
+  await run.act("one", () => repository.write("b.txt", "changed by the run that stays"));
+  await repository.write("other.txt", "untracked, recorded before and after the pruning");
+  await run.act("two", () => repository.write("b.txt", "changed again"));
+  const known = () => Promise.resolve(new Set(["wf_kept"]));
+  assert.equal(await run.snapshots.prune(known), 0, "what is young may be under way");
+  const files = async () => {
+    const found: string[] = [];
+    const walk = async (dir: string): Promise<void> => {
+      for await (const { name, isDirectory } of Deno.readDir(dir)) {
+        if (isDirectory) await walk(`${dir}/${name}`);
+        else found.push(`${dir}/${name}`);
+      }
+    };
+    await walk(run.home);
+    return found;
+  };
+  const before = await files();
+  const old = new Date(Date.now() - 2 * 3_600_000);
+  for (const path of before) await Deno.utime(path, old, old);
+  assert.equal(await run.snapshots.prune(known), 1);
+  const after = await files();
+  assert.ok(after.length < before.length && !after.some((path) => path.includes("wf_gone")));
+  const objects = (paths: readonly string[]) => paths.filter((path) => path.includes("/objects/")).length;
+  assert.ok(objects(after) >= 4 && objects(after) <= objects(before));
+  // A file that nothing of the pruned run vouches for is read anew.
+  await run.act("three", () => repository.write("other.txt", "changed"));
+  assert.equal((await run.undo()).state, "undone");
+  assert.equal(await Deno.readTextFile(`${repository.dir}/b.txt`), "b");
+  assert.match(await Deno.readTextFile(`${repository.dir}/other.txt`), /recorded before/);
+  assert.match(await Deno.readTextFile(`${repository.dir}/a.txt`), /the run that goes/);
+});

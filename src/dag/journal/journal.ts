@@ -64,6 +64,8 @@ export interface Journal {
   /** The reason why the journal is not whole: a run without its rows, rows without their run, a row that is missing. */
   damage(): Promise<string | undefined>;
   prune(keep: Kept): Promise<number>;
+  /** The runs among these that are in the journal. */
+  known(runs: readonly string[]): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
 
@@ -193,6 +195,7 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
     },
     recover: async () => (await ready()).endLeases([...open.values()].map(({ run }) => run)),
     prune: async (keep) => (await ready()).prune(keep),
+    known: async (runs) => new Set(await (await ready()).known(runs)),
     async close() {
       clearInterval(beat);
       await queue.settled();

@@ -201,6 +201,12 @@ export function createJournalStore(db: Database, { leaseMs, engine }: JournalSto
         ],
         "order by created_at desc, id limit $3",
       ),
+    async known(runs: readonly string[]): Promise<string[]> {
+      const found = await db.query<{ id: string }>("select id from workflow_run where $1::jsonb ? id", [
+        JSON.stringify(runs),
+      ]);
+      return found.map(({ id }) => id);
+    },
     async runOf(request: string): Promise<string | undefined> {
       const [found] = await db.query<{ run: string }>(
         `select id as run from workflow_run where request = $1
