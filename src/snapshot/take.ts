@@ -49,52 +49,80 @@ const ROUNDS = 5;
 
 /** Records every file that git tracks or would add; unchanged ones are taken from the index or the last time, unread. */
 export async function takeSnapshot(repository: Repository, last: Taken | undefined): Promise<Taken | TooLarge> {
-  const { root } = repository;
   const began = Date.now() * 1e6;
   const index = await listTracked(repository, last?.index);
-  const others = await listOthers(repository);
-  const nested = [...others.nested, ...[...index.files].filter(([, one]) => one.isSubmodule).map(([path]) => path)];
-  const paths = new Set([...index.files.keys(), ...others.paths]);
-  for (const path of nested) paths.delete(path);
+  const listing = listOthers(repository);
+  // Whoever waits for it hears of its failure; until then nobody does.
+  listing.catch(() => {});
+  const submodules = [...index.files].filter(([, { isSubmodule }]) => isSubmodule).map(([path]) => path);
   // A file that was recorded stays recorded while it is there, though it is ignored by now: its change can be undone.
-  for (const path of last?.files.keys() ?? []) if (!isBelow(path, nested)) paths.add(path);
-  if (paths.size > MOST_FILES) return { tooLarge: `it has more than ${MOST_FILES.toLocaleString("en-US")} files` };
-  const { look, isExact } = exactStats();
-  const files = new Map<string, Known>();
-  const changed = new Map<string, ExactStat>();
-  const clean = new Map<string, ExactStat>();
-  let leftOut = index.leftOut + others.leftOut;
-  let bytes = 0;
-  const isReal = realFolders(root);
-  const breathe = createBreather();
-  for (const path of paths) {
-    await breathe();
-    const stat = isReal(path) ? look(`${root}/${path}`) : undefined;
-    if (!stat) continue;
-    const known = last?.files.get(path);
-    if (known && isExact && isSameStat(stat, known.stat) && isOlder(stat, last!.began)) files.set(path, known);
-    else if (stat.kind === "link") {
-      const entry = await linkAt(join(root, path));
-      if (entry) files.set(path, { entry, stat });
-    } else if (stat.kind !== "file") leftOut += stat.kind === "other" ? 1 : 0;
-    else if (isExact && isAsIndexed(stat, index.files.get(path), index.stat)) clean.set(path, stat);
-    else changed.set(path, stat);
+  const known = new Set([...index.files.keys(), ...last?.files.keys() ?? []]);
+  for (const path of submodules) known.delete(path);
+  if (known.size > MOST_FILES) return tooMany();
+  const looked = createLooking(repository, { index, last });
+  // While git lists the others.
+  await looked.at(known);
+  const others = await listing;
+  if (known.size + others.paths.length > MOST_FILES) return tooMany();
+  await looked.at(others.paths.filter((path) => !known.has(path)));
+  const nested = [...others.nested, ...submodules].toSorted();
+  const { files, clean, changed } = looked;
+  for (const found of [files, clean, changed]) {
+    for (const path of nested.length > 0 ? found.keys() : []) if (isBelow(path, nested)) found.delete(path);
   }
   if (clean.size > 0) {
+    const isAttributes = (path: string) => path.endsWith(".gitattributes");
     const converted = await convertedAmong(repository, [...clean.keys()], {
       blobOf: (path) => index.files.get(path)!.blob,
       sizeOf: (path) => clean.get(path)!.size,
-      isAnyAttributes: repository.hasAttributes || [...paths].some((path) => path.endsWith(".gitattributes")),
+      isAnyAttributes: repository.hasAttributes || [...known, ...others.paths].some(isAttributes),
     });
     for (const [path, stat] of clean) {
       if (converted.has(path)) changed.set(path, stat);
       else files.set(path, { entry: { kind: "file", mode: stat.mode, blob: index.files.get(path)!.blob }, stat });
     }
   }
-  for (const { size } of changed.values()) bytes += size;
+  const bytes = [...changed.values()].reduce((sum, { size }) => sum + size, 0);
   if (bytes > MOST_BYTES) return { tooLarge: `more than ${MOST_BYTES / 1024 / 1024} MB in it are not recorded yet` };
-  for (const [path, known] of await readChanged(repository, changed)) files.set(path, known);
-  return { files, nested: nested.toSorted(), leftOut, began, index };
+  for (const [path, file] of await readChanged(repository, changed)) files.set(path, file);
+  return { files, nested, leftOut: index.leftOut + others.leftOut + looked.leftOut(), began, index };
+}
+
+function tooMany(): TooLarge {
+  return { tooLarge: `it has more than ${MOST_FILES.toLocaleString("en-US")} files` };
+}
+
+/** Looks at files and tells them apart: those whose content is known, those that the index vouches for, the others. */
+function createLooking({ root }: Repository, { index, last }: { index: IndexList; last: Taken | undefined }) {
+  const { look, isExact } = exactStats();
+  const files = new Map<string, Known>();
+  const clean = new Map<string, ExactStat>();
+  const changed = new Map<string, ExactStat>();
+  let leftOut = 0;
+  const isReal = realFolders(root);
+  const breathe = createBreather();
+  return {
+    files,
+    clean,
+    changed,
+    leftOut: () => leftOut,
+    async at(paths: Iterable<string>): Promise<void> {
+      for (const path of paths) {
+        const pause = breathe();
+        if (pause) await pause;
+        const stat = isReal(path) ? look(`${root}/${path}`) : undefined;
+        if (!stat) continue;
+        const known = last?.files.get(path);
+        if (known && isExact && isSameStat(stat, known.stat) && isOlder(stat, last!.began)) files.set(path, known);
+        else if (stat.kind === "link") {
+          const entry = await linkAt(join(root, path));
+          if (entry) files.set(path, { entry, stat });
+        } else if (stat.kind !== "file") leftOut += stat.kind === "other" ? 1 : 0;
+        else if (isExact && isAsIndexed(stat, index.files.get(path), index.stat)) clean.set(path, stat);
+        else changed.set(path, stat);
+      }
+    },
+  };
 }
 
 /** The bytes of files as blobs. What changes while it is read is read again; what has gone is left. */

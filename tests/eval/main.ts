@@ -41,6 +41,8 @@ const NAMES = [
   "guard",
   "budgets",
   "analytics",
+  "undo",
+  "snapshot",
 ] as const;
 
 const [name, ...rest] = Deno.args;

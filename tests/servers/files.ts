@@ -5,14 +5,13 @@ const root = Deno.args.find((arg) => arg.startsWith("--root="))?.slice(7) ?? Den
 const string = { type: "string" };
 
 interface Step {
-  readonly do: "write" | "append" | "remove" | "rename" | "mode" | "link" | "wait";
+  readonly do: "write" | "append" | "remove" | "rename" | "mode" | "link" | "replace";
   readonly path: string;
   readonly text?: string;
   /** Bytes, as base64. */
   readonly bytes?: string;
   readonly to?: string;
   readonly mode?: number;
-  readonly ms?: number;
 }
 
 async function make(step: Step): Promise<void> {
@@ -30,7 +29,11 @@ async function make(step: Step): Promise<void> {
     await Deno.rename(path, to);
   } else if (step.do === "mode") await Deno.chmod(path, step.mode!);
   else if (step.do === "link") await Deno.symlink(step.to!, path);
-  else await new Promise((resolve) => setTimeout(resolve, step.ms));
+  else {
+    await Deno.remove(path, { recursive: true });
+    await Deno.mkdir(path);
+    await Deno.writeFile(`${root}/${step.to}`, content);
+  }
 }
 
 await serve({
