@@ -41,6 +41,7 @@ function findProblems(report: EngineReport, exposed: readonly string[]): string[
       error!.includes(`"${name}"`) ? error! : `Server "${name}": ${error}`
     ),
     ...exposed.map((path) => `${path} can be read by others; run: chmod go-rwx '${path}'`),
+    ...report.disk?.problem ? [report.disk.problem] : [],
     ...report.audit.problem
       ? [`The audit cannot be written: ${report.audit.problem}; nothing that acts is called until it can`]
       : [],

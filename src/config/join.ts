@@ -30,6 +30,7 @@ const GLOBAL_SECTIONS = [
   "database",
   "telemetry",
   "analytics",
+  "health",
   "agents",
 ] as const;
 

@@ -35,7 +35,14 @@ export { agentProgram, programsOf } from "./agents/programs.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { joinPolicy } from "./join.ts";
-export { databaseAddress, type ResolvedServer, resolveServer, variablesNamedIn, variablesOf } from "./expand.ts";
+export {
+  databaseAddress,
+  fillVariables,
+  type ResolvedServer,
+  resolveServer,
+  variablesNamedIn,
+  variablesOf,
+} from "./expand.ts";
 export {
   ensureHome,
   ensureSocketFolder,

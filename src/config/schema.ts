@@ -132,8 +132,6 @@ export const fileSchema = z.strictObject({
     /** Whether servers' resources and prompts are passed on. */
     resources: z.boolean().optional(),
   }).optional(),
-  /** Whether what waits for a person is told as a desktop notification. */
-  notify: z.strictObject({ desktop: z.boolean().optional() }).optional(),
   ...SEEING_FIELDS,
   sandbox: z.strictObject({ minimum_level: z.number().int().min(0).max(3).optional() }).optional(),
   /** Which configured values are secrets, where the rule for them is wrong: names of variables, headers, options. */

@@ -6,7 +6,7 @@ import type { Neighbour } from "../graphrag/mod.ts";
 import type { Dropped, ServerStatus } from "../mcp/mod.ts";
 import type { Catalogue, Json, JsonObject, ToolNote } from "../model/mod.ts";
 import type { FieldDiff, ServerReview, WithheldEntry } from "../policy/mod.ts";
-import type { AnalyticsState, ContextBudget, Trend, UsageReport } from "../stats/mod.ts";
+import type { AnalyticsState, ContextBudget, DiskReport, Trend, UsageReport } from "../stats/mod.ts";
 import type { SearchStatus } from "../vector/mod.ts";
 import type { RunReport, RunStats, TaskReport } from "../workflow/mod.ts";
 
@@ -71,6 +71,8 @@ export interface EngineReport {
   };
   /** The problem of the pinned definitions: their file and its copy could not be read. */
   readonly pins_problem: string | null;
+  /** The free space for the home; null where the system does not tell. */
+  readonly disk: DiskReport | null;
   /** The copy of figures to another database; null where none is configured. */
   readonly analytics: AnalyticsState | null;
   /** The tools that got slower or fail more than they used to. */
@@ -239,6 +241,8 @@ export interface NowReport {
   readonly connections: number;
   readonly database: DatabaseState["kind"];
   readonly problems: readonly string[];
+  /** News that needs nobody: tools that are not as they used to be. */
+  readonly notes: readonly string[];
   /** Calls of the last day. */
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
   /** Calls and failures of each of the last 60 minutes, the oldest first. */

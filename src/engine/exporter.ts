@@ -1,4 +1,4 @@
-import { type ConfigFile, type Home, readConfigFile, readSecrets } from "../config/mod.ts";
+import { type ConfigFile, fillVariables, type Home, readConfigFile, storedSecrets } from "../config/mod.ts";
 import { AgentCardsError, canonicalJson } from "../model/mod.ts";
 import { replaceFile } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
@@ -28,10 +28,10 @@ export async function settleExporter(home: Home): Promise<boolean> {
 }
 
 /** The variables that the runtime reads at its start; empty where nothing is configured. */
-async function exporterVariables(home: Pick<Home, "secrets">, otlp: Otlp | undefined): Promise<Variables> {
+async function exporterVariables(home: Home, otlp: Otlp | undefined): Promise<Variables> {
   if (!otlp) return {};
   const { endpoint, protocol = "http/protobuf", headers = {}, service = "agentcards", every = METRICS_EVERY_MS } = otlp;
-  const secrets = Object.keys(headers).length === 0 ? {} : await readSecrets(home.secrets);
+  const secrets = Object.keys(headers).length === 0 ? {} : await storedSecrets(home);
   const filled = Object.entries(headers).map(([name, value]) =>
     `${encodeURIComponent(name)}=${encodeURIComponent(filledIn(value, secrets))}`
   );
@@ -53,11 +53,9 @@ async function exporterVariables(home: Pick<Home, "secrets">, otlp: Otlp | undef
 }
 
 function filledIn(text: string, secrets: Variables): string {
-  return text.replace(/\$\{([A-Za-z_]\w*)\}/g, (_all, name: string) => {
-    const value = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
-    if (value !== undefined) return value;
-    throw new AgentCardsError("CONFIG_INVALID", `telemetry.otlp.headers: ${name} is not in secrets.env`, {
-      hint: `Set it with: agentcards secrets set ${name}`,
-    });
+  const { filled, missing } = fillVariables(text, secrets);
+  if (missing.length === 0) return filled;
+  throw new AgentCardsError("CONFIG_INVALID", `telemetry.otlp.headers: ${missing.join(", ")} is not set`, {
+    hint: `Set it with: agentcards secrets set ${missing[0]}`,
   });
 }

@@ -38,6 +38,7 @@ import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createWorkSessions } from "./work_sessions.ts";
 import { createHooks } from "./hooks.ts";
+import { watchHealth } from "./health.ts";
 import { auditRuns } from "./analytics.ts";
 import { openSeeing } from "./seeing.ts";
 
@@ -127,6 +128,14 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   workflows.observe(auditRuns(audit, workflows.state));
   const cluster = clusterOf(storage, { home, journal, workflows, sessions, onWaiting: notices.elsewhere });
   const watching = watchConfig(open);
+  const health = watchHealth({
+    home,
+    sessions: open,
+    shared,
+    databaseState: storage.state,
+    ...stats,
+    tell: notices.tell,
+  });
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);
   return {
@@ -154,6 +163,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     async [Symbol.asyncDispose]() {
       children.closing();
       watching[Symbol.dispose]();
+      health[Symbol.dispose]();
       triggers.close();
       await workflows.close();
       await code.close();

@@ -10,6 +10,8 @@ export type ServerState = "stopped" | "starting" | "running" | "failing";
 export interface ServerStatus {
   readonly state: ServerState;
   readonly lastError?: string;
+  /** The reason why it gave no sign of life when it was last asked for one. */
+  readonly silent?: string;
   readonly startMs?: number;
   /** The counts of its output that was left out, where any was. */
   readonly dropped?: Dropped;
@@ -29,6 +31,8 @@ export interface Server extends AsyncDisposable {
   listedAt(): number | undefined;
   /** From now on these are watched for somebody, also after it was started again; while anything is, it is not idle. */
   watch(holder: unknown, uris: readonly string[]): Promise<void>;
+  /** Asks a process that runs for a sign of life, which is no use of it; gives the reason where there is none. */
+  ping(timeoutMs: number): Promise<string | undefined>;
   /** Tells it something, if it is running. */
   notify(method: string): void;
   stop(): Promise<void>;
@@ -69,6 +73,7 @@ interface Running {
   catalogue?: Promise<Catalogue>;
   isListing?: boolean;
   listedAt?: number;
+  silent?: string | undefined;
 }
 
 export function createServer(options: ServerOptions): Server {
@@ -213,6 +218,7 @@ export function createServer(options: ServerOptions): Server {
       );
       const result = await work(live);
       failures = 0;
+      live.silent = undefined;
       return result;
     } finally {
       inFlight--;
@@ -257,6 +263,7 @@ export function createServer(options: ServerOptions): Server {
       state: current ? "running" : running ? "starting" : failures > 0 ? "failing" : "stopped",
       ...lastError !== undefined && failures > 0 && { lastError },
       ...current && { startMs: Math.round(current.startMs) },
+      ...current?.silent !== undefined && { silent: current.silent },
     }),
     request: (method, params, request) =>
       use(({ upstream }) => {
@@ -274,6 +281,15 @@ export function createServer(options: ServerOptions): Server {
       if (uris.length > 0) watching.set(holder, uris);
       else if (!watching.delete(holder)) return;
       if (current || watching.size > 0) await use(({ upstream }) => upstream.watch(watched()));
+    },
+    async ping(timeoutMs) {
+      const live = current;
+      // A call that is under way shows more than a ping does, and some servers do one thing at a time.
+      if (!live || inFlight > 0) return undefined;
+      const method = live.upstream.era.kind === "modern" ? "server/discover" : "ping";
+      live.silent = await live.upstream.request(method, {}, { timeoutMs }).then(() => undefined, messageOf);
+      // One that was stopped meanwhile has not gone silent; one that fell has.
+      return live === current || failures > 0 ? live.silent : undefined;
     },
     notify: (method) => current?.upstream.notify(method),
     stop,

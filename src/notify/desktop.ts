@@ -2,55 +2,28 @@ import { messageOf, oneLine } from "../model/mod.ts";
 import { systemProgram } from "../platform/mod.ts";
 import { Command, system } from "../platform/start.ts";
 import { log } from "../telemetry/mod.ts";
+import type { Alert } from "./alert.ts";
 
-/** A line for a person who may look at another window. */
-export interface Notice {
-  /** Notices of one subject within a minute are one notice. */
-  readonly subject: string;
-  readonly title: string;
-  readonly text: string;
-}
-
-/** Desktop notifications of one engine. */
-export interface Notifier {
-  tell(notice: Notice): void;
+/** The desktop of the user, once a session has told where it is. */
+export interface Desktop {
+  /** A notice that cannot be shown costs nothing but a line in the log. */
+  show(alert: Pick<Alert, "title" | "text">): void;
   /** Takes the desktop's address out of the environment of a session. */
   learn(env: Readonly<Record<string, string>>): void;
 }
 
-export interface NotifierOptions {
-  /** True while the configuration wants notifications. */
-  isWanted(): Promise<boolean>;
-  readonly now?: () => number;
-}
-
-const QUIET_MS = 60_000;
-/** At most so many notices a minute, whatever happens. */
-const MOST_A_MINUTE = 6;
 const PATIENCE_MS = 5_000;
 const DESKTOP = ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "HOME"];
 
-/** A notifier that is silent where no desktop is known. A notice that cannot be shown costs nothing but a line in the log. */
-export function createNotifier({ isWanted, now = Date.now }: NotifierOptions): Notifier {
+export function createDesktop(): Desktop {
   let desktop: Readonly<Record<string, string>> | undefined;
-  let told = new Map<string, number>();
 
-  /** True if a notice of this subject may be shown now. */
-  function isDue(subject: string): boolean {
-    const at = now();
-    told = new Map([...told].filter(([, shown]) => at - shown < QUIET_MS));
-    if (told.has(subject) || told.size >= MOST_A_MINUTE) return false;
-    told.set(subject, at);
-    return true;
-  }
-
-  async function show({ title, text }: Notice): Promise<void> {
-    if (!desktop || !await isWanted()) return;
+  async function show(env: Readonly<Record<string, string>>, { title, text }: Pick<Alert, "title" | "text">) {
     const [program, args] = commandOf(oneLine(title, 100), oneLine(text, 300));
     const { code, stderr } = await new Command(systemProgram(program), {
       args,
       clearEnv: true,
-      env: desktop,
+      env,
       stdin: "null",
       stdout: "null",
       stderr: "piped",
@@ -60,9 +33,9 @@ export function createNotifier({ isWanted, now = Date.now }: NotifierOptions): N
   }
 
   return {
-    tell(notice) {
-      if (!desktop || !isDue(notice.subject)) return;
-      show(notice).catch((error) => log("debug", "notice_not_shown", { reason: messageOf(error) }));
+    show(alert) {
+      if (!desktop) return;
+      show(desktop, alert).catch((error) => log("debug", "notice_not_shown", { reason: messageOf(error) }));
     },
     learn(env) {
       const found = Object.fromEntries(DESKTOP.flatMap((name) => env[name] === undefined ? [] : [[name, env[name]!]]));

@@ -1,2 +1,4 @@
 // The door of this room: other rooms import this file only.
-export { createNotifier, type Notifier } from "./desktop.ts";
+export type { Alert } from "./alert.ts";
+export { type Alerts, type AlertSettings, createAlerts } from "./alerts.ts";
+export { type Channel, sendTo } from "./channels.ts";

@@ -27,8 +27,41 @@ const analytics = z.strictObject({
   every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
 });
 
+const kinds = z.array(z.enum(["act", "note"])).min(1).optional();
+
+/** A program that gets each alert on its stdin, or an address that each is posted to. */
+const channel = z.union([
+  z.strictObject({
+    command: z.string().regex(/^(?:\/|[A-Za-z]:[\\/])/, "must be an absolute path"),
+    args: z.array(z.string().max(2_000)).max(50).optional(),
+    for: kinds,
+  }),
+  z.strictObject({
+    /** `${NAME}` stands for a value of `secrets.env`, here and in headers. */
+    url: z.string().max(2_000).regex(
+      /^(?:https:\/\/|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])[:/]|\$\{)/,
+      "must begin with https://, or be on this machine",
+    ),
+    headers: z.record(z.string().regex(HEADER, "is no name of a header"), z.string().max(8_000)).optional(),
+    for: kinds,
+  }),
+], { error: "must be { command, args? } with an absolute path, or { url, headers? } with https" });
+
+const notify = z.strictObject({
+  /** Whether what waits for a person is told as a desktop notification. */
+  desktop: z.boolean().optional(),
+  /** Whether that is told on the desktop, too, which needs nobody: a tool that became slower, for example. */
+  notes: z.boolean().optional(),
+  channels: z.record(z.string().regex(/^[\w.-]{1,64}$/, "is 1 to 64 letters, digits, _ . or -"), channel).optional(),
+});
+
 /** The sections about what is seen of the gateway from outside. */
 export const SEEING_FIELDS = {
   telemetry: z.strictObject({ otlp: otlp.optional() }).optional(),
   analytics: analytics.optional(),
+  notify: notify.optional(),
+  health: z.strictObject({
+    /** How often servers that run are asked for a sign of life; 0: never. */
+    every: durationUpTo(LONGEST).optional(),
+  }).optional(),
 } as const;

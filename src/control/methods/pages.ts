@@ -1,6 +1,7 @@
 import { createCallStore } from "../../call/mod.ts";
 import { AgentCardsError, cut, describe, type Json } from "../../model/mod.ts";
 import { system } from "../../platform/start.ts";
+import { diskOf } from "../../stats/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { reportOf, reportsOf, statsOf, tasksOf, unknownRun } from "../../workflow/mod.ts";
 import type { Method } from "../context.ts";
@@ -20,7 +21,7 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
   const usable = "failure" in open || !open.isUsable ? undefined : open;
   const isOpen = gateway.databaseState().kind === "open";
   const store = isOpen ? createCallStore((await gateway.database()).database) : undefined;
-  const [figures, minutes, live, recent, servers] = await Promise.all([
+  const [figures, minutes, live, recent, servers, disk, trends] = await Promise.all([
     store?.figures().catch(() => undefined),
     store?.minutes(MINUTES).catch(() => undefined),
     isOpen ? reportsOf(gateway.workflows, { status: ["running", "paused"], limit: LIVE_RUNS }) : [],
@@ -28,6 +29,8 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
       ? reportsOf(gateway.workflows, { status: ["completed", "partial", "failed", "aborted"], limit: RECENT_RUNS })
       : [],
     usable ? serverReports(gateway, usable) : [],
+    diskOf(gateway.home.dir),
+    isOpen ? gateway.stats.trends().catch(() => []) : [],
   ]);
   const open_calls = usable?.shared.approvals.list().length ?? 0;
   const problem = "failure" in open ? open.failure : open.isUsable ? undefined : describe(open.problem);
@@ -39,7 +42,12 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
     rss_bytes: system.memoryUsage().rss,
     connections: gateway.sessions.size,
     database: state.kind,
-    problems: [...problem ? [problem] : [], ...state.kind === "unusable" ? [describe(state.problem)] : []],
+    problems: [
+      ...problem ? [problem] : [],
+      ...state.kind === "unusable" ? [describe(state.problem)] : [],
+      ...disk?.problem ? [disk.problem] : [],
+    ],
+    notes: trends.map(({ why }) => why),
     calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
     minutes: minutes ?? [],
     runs: live,

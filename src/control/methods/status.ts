@@ -4,6 +4,7 @@ import type { HomeDatabase } from "../../db/mod.ts";
 import type { Dropped } from "../../mcp/mod.ts";
 import { describe, isObject } from "../../model/mod.ts";
 import type { Audit } from "../../policy/mod.ts";
+import { diskOf } from "../../stats/mod.ts";
 import { VERSION } from "../../platform/mod.ts";
 import { system } from "../../platform/start.ts";
 import type { ControlContext, Method } from "../context.ts";
@@ -51,6 +52,7 @@ async function reportOf({ gateway, session }: Pick<ControlContext, "gateway" | "
     pins_problem: gateway.pins.problem() ?? null,
     minimum_level: failed ? 0 : open.config.sandbox.minimum_level,
     analytics: await gateway.analytics(),
+    disk: await diskOf(gateway.home.dir),
     trends: isOpen ? await withinOr(gateway.stats.trends(), STATUS_PATIENCE_MS, []).catch(() => []) : [],
     search: failed ? null : {
       ...open.shared.search.status(tools),
@@ -153,7 +155,9 @@ async function report(sessions: ReadonlySet<Session>, asking: Session, name: str
   for (const { server } of asking.shared.sharedServers.values()) if (server.name === name) servers.add(server);
   const states = [...servers].map((server) => server.status());
   const live = states.find(({ state }) => state === "running") ?? states.find(({ state }) => state !== "stopped");
-  const problem = config.disabled ? undefined : await asking.problemOf(name);
+  const silent = states.find(({ silent }) => silent !== undefined)?.silent;
+  const problem = config.disabled ? undefined : await asking.problemOf(name) ??
+    (silent === undefined ? undefined : `Server "${name}" runs and gives no sign of life: ${silent}`);
   const needsSignIn = !config.disabled && asking.needsSignIn(name);
   const failure = config.disabled ? undefined : await asking.shared.catalogues.lastFailure(config);
   return {

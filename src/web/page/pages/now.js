@@ -55,6 +55,13 @@ export default function Now() {
             </div>
           `
         )}
+        ${data.notes.length > 0 && html`
+          <div class="note">
+            <ul>${data.notes.map((note) =>
+              html`<li key=${note}>${plain(note)} <a href=${to("usage")}>Usage</a></li>`
+            )}</ul>
+          </div>
+        `}
         <dl class="figures">
       <${Figure} name="Live runs" value=${count(live.length)} />
       <${Figure} name="Waiting for you" value=${count(waiting)} href=${to("waiting")} tone=${waiting ? "wait" : ""} />
