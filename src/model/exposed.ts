@@ -18,6 +18,11 @@ export function exposedName(server: string, name: string): string {
   return `${clean}_${hash}`;
 }
 
+/** True if a name that a client sees can be that of one of a server's tools. */
+export function mayBeOf(seen: string, server: string): boolean {
+  return seen.startsWith(`${server}__`.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME - HASH_LENGTH - 1));
+}
+
 /** The URI under which a client sees a server's resource; templates stay templates. */
 export function exposedUri(server: string, uri: string): string {
   return `${SCHEME}${server}/${uri}`;

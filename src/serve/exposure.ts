@@ -8,6 +8,7 @@ import {
   exposedUriParts,
   isObject,
   type JsonObject,
+  mayBeOf,
   nearest,
   oneLine,
   type Tool,
@@ -50,13 +51,26 @@ export async function directTool(session: Session, asked: string): Promise<Tool>
     }
   };
   const found = find(inMemory(session)) ??
-    find((await knownCatalogues(session)).catalogues.map((one) => one.catalogue));
+    find((await knownCatalogues(session)).catalogues.map((one) => one.catalogue)) ??
+    find(await starting(session, asked));
   if (found) return found;
   refuseWithheld(session, asked);
   const near = nearest(asked, (await directTools(session)).map(({ name }) => name as string));
   throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "${oneLine(asked, 100)}"`, {
     hint: near.length ? `Nearest: ${near.join(", ")}.` : "Read the list of tools again.",
   });
+}
+
+/** The lists of servers that are still starting and may have the tool: a call waits for them, a list does not. */
+async function starting(session: Session, asked: string): Promise<Catalogue[]> {
+  const { config: { servers }, shared } = session;
+  const late = Object.values(servers).filter((entry) =>
+    !entry.disabled && (isPlain(session) || mayBeOf(asked, entry.name)) && !shared.catalogues.peek(entry)
+  );
+  const read = await Promise.all(
+    late.map(({ name }) => session.server(name).catalogue().catch(() => undefined)),
+  );
+  return read.filter((catalogue) => catalogue !== undefined);
 }
 
 /** Throws where a name is that of a tool which waits for a person's review. */
