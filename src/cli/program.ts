@@ -3,6 +3,7 @@ import { VERSION } from "../platform/mod.ts";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { positive, type Surroundings } from "./surroundings.ts";
 import { addCluster } from "./cluster/commands.ts";
+import { addAgents } from "./agents/commands.ts";
 import { addCare } from "./care/commands.ts";
 import { addServers } from "./servers/commands.ts";
 import { addTools } from "./tools/commands.ts";
@@ -384,6 +385,7 @@ const GROUPS = [
   addRuns,
   addWorkflows,
   addTriggers,
+  addAgents,
   addApprovals,
   addPolicy,
   addAudit,

@@ -1,4 +1,5 @@
 import { z } from "../../deps.ts";
+import type { AgentReport } from "../agents/mod.ts";
 import type { Found, HookFigures } from "../call/mod.ts";
 import type { Effect, HookEvent, JsonObject, Tool, ToolResult } from "../model/mod.ts";
 import type { Verdict } from "../policy/mod.ts";
@@ -40,6 +41,8 @@ const optional = z.string().optional();
 export const PARAMS = {
   accept_database: NONE,
   accept_sandbox: NONE,
+  /** The agent programs that are configured, or found on this machine. */
+  agents: NONE,
   approvals: NONE,
   /** Records that the audit is read out, and says where it is. */
   audit_export: z.strictObject({ format: z.enum(["jsonl", "ocsf"]) }),
@@ -160,6 +163,7 @@ interface HintReport {
 interface Results extends PolicyResults {
   accept_database: { readonly problem: string | null };
   accept_sandbox: { readonly level: number };
+  agents: readonly AgentReport[];
   approvals: readonly ApprovalReport[];
   audit_export: Record<never, never>;
   backup: { readonly bytes: number };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { joinAgents } from "../../src/config/agents/agents.ts";
 import { type Home, locateHome } from "../../src/config/home.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
@@ -49,7 +50,7 @@ const USUAL_RULES = {
 Deno.test("without any file there are defaults, frozen through and through", async () => {
   await using place = await makePlace("");
   const { config, notes, project } = await loadConfig(place.home, place.project);
-  assert.deepEqual(config, { servers: {}, ...DEFAULTS });
+  assert.deepEqual(config, { servers: {}, agents: joinAgents(), ...DEFAULTS });
   assert.deepEqual([notes, project], [[], undefined]);
   assertFrozen(config);
 });
@@ -153,7 +154,7 @@ Deno.test("engine and embeddings are refused in a project's file", async () => {
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
       message:
-        /engine, embeddings, expose, durability, profile, audit, notify, history and database belong into the global file/,
+        /engine, embeddings, expose, durability, profile, audit, notify, history, database, telemetry, analytics and agents belong into the global file/,
     });
   }
 });

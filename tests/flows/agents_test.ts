@@ -262,3 +262,36 @@ Deno.test("a call of an agent in doubt is decided, and its session goes on with 
   assert.match(prompts[1].prompt, /- kit:append .* gave "it is written"/);
   assert.deepEqual(await linesOf(file), ["begin slow"]);
 });
+
+Deno.test("the commands list agents, try one, and show how a session is opened", async () => {
+  await using home = await createTestHome((dir) => ({
+    agents: {
+      plain: agent(dir),
+      coder: { ...agent(dir, "--claude"), protocol: "claude" },
+      gone: { command: "/nowhere/agent" },
+      off: { command: "sh", disabled: true },
+    },
+  }));
+  const list = JSON.parse((await home.run(["agents", "--json"])).stdout) as Record<string, unknown>[];
+  const shown = list.filter(({ configured }) => configured).map((
+    { name, governed, problem },
+  ) => [name, governed, problem]);
+  assert.deepEqual(shown, [
+    ["plain", false, null],
+    ["coder", true, null],
+    ["gone", false, 'there is no program "/nowhere/agent"'],
+  ]);
+  const tried = await home.run(["agents", "test", "coder", "--json"]);
+  assert.equal(tried.code, 0, tried.stderr + tried.stdout);
+  const answer = JSON.parse(tried.stdout);
+  assert.match(answer.results.test, /heard: This is a test/);
+  const missing = await home.run(["agents", "test", "gone", "--json"]);
+  assert.equal(missing.code, 1);
+  assert.match(missing.stdout, /Cannot start agent \\"gone\\": there is no program/);
+  const opened = await home.run(["agents", "attach", answer.workflow_id, "test", "--print"]);
+  assert.equal(opened.code, 0, opened.stderr);
+  const { args, folder, session } = JSON.parse(opened.stdout);
+  assert.deepEqual([args.slice(-2), folder], [["--resume", session], await Deno.realPath(home.dir)]);
+  const again = await home.run(["agents", "attach", answer.workflow_id, "nobody", "--print"]);
+  assert.match(again.stderr, /has no task nobody.*\n.*It has test/);
+});

@@ -1,5 +1,6 @@
 import type { Methods } from "../context.ts";
 import { contexts, drain, engines } from "./cluster.ts";
+import { agents } from "./agents.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
 import { hooks } from "./hooks.ts";
 import { review, reviewAccept } from "./review.ts";
@@ -28,6 +29,7 @@ import { watch } from "./watch.ts";
 export const METHODS: Methods = {
   accept_database: acceptDatabase,
   accept_sandbox: acceptSandbox,
+  agents,
   approvals,
   audit_export: auditExport,
   backup,
