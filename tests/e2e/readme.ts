@@ -1,5 +1,6 @@
-// deno task e2e:readme: types what the README tells a person to type, line by line, in a fresh clone with an empty home
-// and an empty cache. Exits 1 when a line fails; a line that this file does not know how to type fails, too.
+// deno task e2e:readme: types what the README and the pages it sends to for commands tell a person to type, line by line,
+// in a fresh clone with an empty home and an empty cache. Exits 1 when a line fails; a line that this file does not know how
+// to type fails, too.
 import assert from "node:assert/strict";
 import { parseArgs } from "node:util";
 import { thisTerminal } from "../../src/cli/screen/terminal.ts";
@@ -70,9 +71,10 @@ async function type(line: string, { answer, until }: { answer?: string; until?: 
   return { code: (await child.status).code, said: withoutEscapes(said) };
 }
 
-/** The shell lines of the README, in order, without their comments. */
+/** The shell lines of the README and of the pages it sends to for more, in order, without their comments. */
 async function lines(): Promise<string[]> {
-  const text = await Deno.readTextFile(`${clone}/README.md`);
+  const pages = ["README.md", "docs/COMMANDS.md", "docs/HTTP.md"];
+  const text = (await Promise.all(pages.map((page) => Deno.readTextFile(`${clone}/${page}`)))).join("\n");
   return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.split("\n"))
     .map((line) => line.replace(/\s+#.*$/, "").trim()).filter(Boolean);
 }
@@ -130,7 +132,7 @@ async function typeAll(): Promise<void> {
     ).replace('"path": "."', `"path": "${home}"`);
     const isInit = /^agentcards init$/.test(line);
     const isAsked = isInit || /init --undo$/.test(line);
-    const isServing = /serve --http/.test(line);
+    const isServing = /serve --http|dashboard/.test(line);
     const { code, said } = await type(typed, {
       ...isAsked && { answer: "y" },
       ...isServing && { until: SERVED },
