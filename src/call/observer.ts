@@ -17,6 +17,8 @@ export interface CallRecord {
   readonly bytes_in?: number;
   /** Characters of its result that went into no context of an agent. */
   readonly kept?: number;
+  /** The problem of its result by the output schema of its tool. */
+  readonly misfit?: string;
 }
 
 /** A call that has ended. */

@@ -2,6 +2,7 @@ import type { Database } from "../db/mod.ts";
 import { createPruner, DAY_MS, HOUR_MS, KEPT } from "../db/start.ts";
 import { tokens } from "../model/mod.ts";
 import { createMetricsStore, type MetricRow } from "./metrics_store.ts";
+import { createMisfitStore, type Misfit } from "./misfit_store.ts";
 import { type Trend, trendsOf } from "./trends.ts";
 import { figuresOf, percentile, slotOf, usageOf, type UsageQuery, type UsageReport } from "./usage.ts";
 
@@ -16,6 +17,8 @@ export interface Measured {
   readonly bytes_in?: number;
   /** Characters of its result that went into no context. */
   readonly kept?: number;
+  /** The problem of its result by the output schema of its tool. */
+  readonly misfit?: string;
 }
 
 /** The figures of calls, by hour and day. */
@@ -33,22 +36,32 @@ const PAST_DAYS = 14;
 
 export function createMetrics(db: Database): Metrics {
   const store = createMetricsStore(db);
-  const pruner = createPruner({ everyMs: HOUR_MS, prune: () => store.compact(KEPT.metrics) });
+  const misfits = createMisfitStore(db);
+  const pruner = createPruner({
+    everyMs: HOUR_MS,
+    async prune() {
+      await store.compact(KEPT.metrics);
+      await misfits.prune(KEPT.metrics.days);
+    },
+  });
   return {
     async add(calls) {
       if (calls.length === 0) return;
       await store.add(rowsOf(calls));
+      const found = misfitsOf(calls);
+      if (found.length > 0) await misfits.add(found);
       await pruner.written(calls.length);
     },
     async usage(query) {
       const step = Date.now() - query.since > LONGEST_BY_HOUR_MS ? "day" : "hour";
-      const [tools, servers, clients, makers, series, answered] = await Promise.all([
+      const [tools, servers, clients, makers, series, answered, unfit] = await Promise.all([
         store.sums("tool", query),
         store.sums("server", query),
         store.sums("client", query),
         store.sums("maker", query),
         store.series(query, step),
         query.tool === undefined ? store.answered(query) : 0,
+        misfits.list(query.since, query.tool),
       ]);
       const total = figuresOf("all", tools);
       return {
@@ -58,6 +71,7 @@ export function createMetrics(db: Database): Metrics {
         servers: usageOf(servers),
         clients: usageOf(clients),
         makers: usageOf(makers),
+        misfits: unfit,
         series: [...Map.groupBy(series, ({ name }) => Number(name))].sort(([a], [b]) => a - b).map(([at, sums]) => ({
           at,
           calls: sums.reduce((sum, { calls }) => sum + calls, 0),
@@ -75,6 +89,16 @@ export function createMetrics(db: Database): Metrics {
       return trendsOf(usageOf(present), usageOf(past));
     },
   };
+}
+
+/** The results that do not fit, by tool, with the newest problem. */
+function misfitsOf(calls: readonly Measured[]): Misfit[] {
+  const unfit = calls.filter(({ misfit }) => misfit !== undefined);
+  return [...Map.groupBy(unfit, ({ tool }) => tool)].map(([tool, some]) => ({
+    tool,
+    misfits: some.length,
+    problem: some.at(-1)!.misfit!,
+  }));
 }
 
 /** Calls as sums by tool, client, maker and slot. */

@@ -5,3 +5,4 @@ export { type Trend, trendsOf } from "./trends.ts";
 export type { GroupName, Usage, UsagePoint, UsageQuery, UsageReport } from "./usage.ts";
 export { type Analytics, type AnalyticsOptions, type AnalyticsState, createAnalytics } from "./analytics/analytics.ts";
 export { diskOf, type DiskReport } from "./disk.ts";
+export type { Misfit } from "./misfit_store.ts";

@@ -1,4 +1,5 @@
 import { tokens } from "../model/mod.ts";
+import type { Misfit } from "./misfit_store.ts";
 
 /** The columns by which figures can be grouped. */
 export type GroupName = "tool" | "server" | "client" | "maker";
@@ -42,6 +43,8 @@ export interface UsageReport {
   readonly servers: readonly Usage[];
   readonly clients: readonly Usage[];
   readonly makers: readonly Usage[];
+  /** Tools whose results did not fit their own output schema. */
+  readonly misfits: readonly Misfit[];
   readonly series: readonly UsagePoint[];
 }
 

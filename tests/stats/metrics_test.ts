@@ -32,6 +32,11 @@ Deno.test("figures of calls are sums by hour, and percentiles within a tenth", (
     assert.deepEqual(makers.map(({ name }) => name), ["agent", "human"]);
     assert.equal(series.at(-1)!.calls, 101);
     assert.equal((await metrics.usage({ since: 0, tool: "t:*" })).total.calls, 1);
+    await metrics.add([call(1, { misfit: "result.a is missing" }), call(1, { misfit: "result.b is missing" })]);
+    await metrics.add([call(1, { misfit: "result.c is missing" })]);
+    const { misfits } = await metrics.usage({ since: 0 });
+    assert.deepEqual(misfits, [{ tool: "s:a", misfits: 3, problem: "result.c is missing" }]);
+    assert.deepEqual((await metrics.usage({ since: 0, tool: "t:*" })).misfits, []);
     assert.equal((await metrics.usage({ since: Date.now() + 2 * HOUR_MS })).total.calls, 0);
   }));
 

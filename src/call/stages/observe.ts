@@ -6,12 +6,14 @@ import {
   createQuietWork,
   isFailure,
   isObject,
+  type JsonObject,
   type Origin,
   OWN_SERVER,
   toolId,
 } from "../../model/mod.ts";
 import { debug, shapeOf } from "../../telemetry/mod.ts";
-import type { EndedCall, Observer } from "../observer.ts";
+import type { CallRecord, EndedCall, Observer } from "../observer.ts";
+import { isChecked, resultProblem } from "../schema/result_check.ts";
 import type { Session } from "../session.ts";
 import type { Stage } from "./stage.ts";
 
@@ -61,12 +63,23 @@ export function createObserver(session: Session): Observer {
     for (const { ended, bytes } of some) {
       const { tool, ms, ok, call } = ended;
       held -= bytes;
-      session.shared.record({ ...fileOf(session, call.origin), tool, ms, ok, bytes, ...sizesOf(session, call, bytes) });
+      const record = { ...fileOf(session, call.origin), tool, ms, ok, bytes, ...sizesOf(session, call, bytes) };
+      file(ended, record);
       note(ended);
       debug("call", () => ({ tool, ms, ok, input: shapeOf(call.params) }));
     }
     learning.ended(some.map(({ ended }) => ended));
     if (waiting.length > 0) rest = setTimeout(look, 0);
+  }
+
+  /** Files a call, with the problem of its result where that does not fit the schema of its tool. */
+  function file({ call: { address }, result, ok }: EndedCall, record: CallRecord): void {
+    const tool = ok ? session.inMemory(address.server, address.name) : undefined;
+    if (!tool || result?.kind !== "result" || !isChecked(tool, result)) return session.shared.record(record);
+    resultProblem(tool, result.result.structuredContent as JsonObject).catch(() => undefined).then((problem) => {
+      const misfit = problem === undefined ? problem : session.shared.redactor.redact(problem);
+      session.shared.record({ ...record, ...misfit !== undefined && { misfit } });
+    });
   }
 
   /** Keeps the arguments for the replay of rules. */

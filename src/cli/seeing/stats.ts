@@ -27,7 +27,7 @@ export async function stats(tool: string | undefined, options: StatsCommand, ter
 }
 
 function textOf(report: StatsReport, { color }: Terminal): string {
-  const { total, tools, servers, clients, makers, trends, overlaps = [], context } = report;
+  const { total, tools, servers, clients, makers, misfits, trends, overlaps = [], context } = report;
   const bold = painter(color).bind(null, "bold");
   if (total.calls === 0) return "No calls in that time. --since 30d looks further back.\n";
   const part = (name: string, some: readonly Usage[]) =>
@@ -48,6 +48,11 @@ function textOf(report: StatsReport, { color }: Terminal): string {
       }.\n`
       : "",
     ...trends.map(({ why }) => `${painter(color)("yellow", "!")} ${oneLine(why, 300)}\n`),
+    ...misfits.map(({ tool, misfits, problem }) =>
+      `${painter(color)("yellow", "!")} ${oneLine(tool, 80)}: ${count(misfits)} ${
+        misfits === 1 ? "result does" : "results do"
+      } not fit its own schema: ${oneLine(problem, 200)}\n`
+    ),
     ...overlaps.map(({ tools, advice }) =>
       `${tools.map((one) => oneLine(one, 80)).join(" and ")}: ${oneLine(advice, 300)}\n`
     ),

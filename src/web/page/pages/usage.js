@@ -28,7 +28,7 @@ export default function Usage() {
     (signal) => ask("stats", { since: Date.now() - Number(days) * DAY_MS, overlaps: true }, signal),
     [days],
   );
-  const { total, series = [], trends = [], overlaps = [], context } = data ?? {};
+  const { total, series = [], trends = [], misfits = [], overlaps = [], context } = data ?? {};
   const rows = data?.[group] ?? [];
   const most = Math.max(1, ...rows.map(({ calls }) => calls));
   return html`
@@ -68,6 +68,15 @@ export default function Usage() {
                   html`
                     <div class="note wait">
                       <p><a href=${to("tools", tool)}>${plain(tool, 80)}</a>: ${plain(why, 300)}</p>
+                    </div>
+                  `
+                )}
+                ${misfits.map(({ tool, misfits, problem }) =>
+                  html`
+                    <div class="note wait">
+                      <p><a href=${to("tools", tool)}>${plain(tool, 80)}</a>: ${count(misfits)} ${misfits === 1
+                        ? "result does"
+                        : "results do"} not fit its own schema: ${plain(problem, 300)}</p>
                     </div>
                   `
                 )}
