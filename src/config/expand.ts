@@ -129,6 +129,13 @@ export async function databaseAddress(home: Home, text: string): Promise<Databas
   return Object.freeze({ url, secrets: [...new Set(secrets)] });
 }
 
+/** True if an address has its password in it, instead of the name of a variable. */
+export function hasPlainPassword(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const values = url ? [url.password, ...SECRET_PARAMETERS.map((name) => url.searchParams.get(name) ?? "")] : [];
+  return values.some((value) => unescaped(value).replace(REFERENCE, "") !== "");
+}
+
 function unescaped(value: string): string {
   try {
     return decodeURIComponent(value);

@@ -38,6 +38,7 @@ export { joinPolicy } from "./join.ts";
 export {
   databaseAddress,
   fillVariables,
+  hasPlainPassword,
   type ResolvedServer,
   resolveServer,
   variablesNamedIn,
@@ -81,4 +82,12 @@ export {
   trustFolder,
   trustProject,
 } from "./trust.ts";
-export { type Additions, mergeConfig, removeServers, replaceFile, switchServer, writeConfig } from "./write.ts";
+export {
+  type Additions,
+  mergeConfig,
+  removeServers,
+  replaceFile,
+  setDatabase,
+  switchServer,
+  writeConfig,
+} from "./write.ts";

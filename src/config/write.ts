@@ -95,6 +95,21 @@ export function switchServer(text: string, name: string, isOn: boolean): string 
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
+/** Writes the address of the database into a configuration file, or takes it out. */
+export async function setDatabase(path: string, address: string | undefined): Promise<void> {
+  const before = await fs.readTextFile(path).catch((error) => {
+    if (fs.isNotFound(error)) return "";
+    throw error;
+  });
+  const document = before.trim() === "" ? new Document({}) : parseDocument(before);
+  if (!isMap(document.contents)) document.contents = document.createNode({});
+  if (address === undefined) document.delete("database");
+  else document.set("database", address);
+  const text = document.toString({ lineWidth: 0, flowCollectionPadding: true });
+  parseConfig(text, path);
+  await writeConfig(path, text);
+}
+
 /** A server that looks for a name, with the tags that may tell it from another of the same name. */
 export interface Nameless {
   readonly name: string;

@@ -13,6 +13,7 @@ export {
   takeLock,
 } from "./lock.ts";
 export { takePlace } from "./marker.ts";
+export type { MovedTable } from "./move.ts";
 export { restoreDatabase } from "./restore.ts";
 export type { DatabaseState } from "./supervisor.ts";
 export { writtenSince } from "./written_since.ts";

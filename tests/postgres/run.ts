@@ -8,6 +8,7 @@ const TESTS = [
   "tests/db/postgres_test.ts",
   "tests/postgres/cluster_test.ts",
   "tests/postgres/engine_test.ts",
+  "tests/postgres/migrate_test.ts",
   "tests/postgres/view_test.ts",
   "tests/dag/journal_test.ts",
   "tests/vector/store_test.ts",
