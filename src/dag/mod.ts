@@ -24,6 +24,7 @@ export { endsOf, failuresOf } from "./outcome.ts";
 export { type Held, pendingOf, summaryOf } from "./pending.ts";
 export { createPlaces, type SharedPlaces } from "./ready_queue.ts";
 export { plan, planAgain, requireFewTasks } from "./plan.ts";
+export { fillIn } from "./inputs.ts";
 export { escapeReferences, referencesIn } from "./references.ts";
 export { escapeInput, inputNamesIn, withInput } from "./condition/input.ts";
 export { markRestored } from "./restored.ts";

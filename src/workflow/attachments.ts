@@ -1,7 +1,18 @@
 import { MEANT, type Session, textResult } from "../call/mod.ts";
-import { kindOf, type Task, type TaskState } from "../dag/mod.ts";
-import { type Beside, isObject, type Json, type JsonObject, messageOf, type ToolResult } from "../model/mod.ts";
+import { fillIn, kindOf, type RunState, type Task, type TaskState } from "../dag/mod.ts";
+import {
+  type Beside,
+  type Caller,
+  isObject,
+  type Json,
+  type JsonObject,
+  messageOf,
+  type ToolResult,
+} from "../model/mod.ts";
+import type { MadeRun } from "../suggest/mod.ts";
 import { log } from "../telemetry/mod.ts";
+import type { RunView } from "./decider.ts";
+import type { WorkSession } from "./port.ts";
 
 /** The attachments of a run's answer: content that is no text, and metadata by task. */
 export interface Attachments {
@@ -94,4 +105,50 @@ export function resultOfRun({ body, attachments, meant }: RunAnswer, isError = f
     ...isError && { isError: true },
     ...Object.keys(about).length > 0 && { _meta: about },
   };
+}
+
+/** So many of the newest tasks are looked at. */
+const LOOKED_AT = 12;
+
+/** The answer of a run that ended or pauses, with the reads that probably come next and the tasks that may. */
+export async function withReadsAhead(
+  session: WorkSession,
+  view: RunView,
+  { answer, caller }: { readonly answer: RunAnswer; readonly caller: Caller },
+): Promise<RunAnswer> {
+  const { status } = view.state;
+  if (status !== "completed" && status !== "paused" || caller.signal.aborted) return answer;
+  const { blocks, next } = await session.ahead.afterRun(session, { id: view.id, calls: callsOf(view.state) }, caller);
+  if (blocks.length === 0 && next.length === 0) return answer;
+  const { body, attachments } = answer;
+  const tasks = next.map((task, i): JsonObject => ({ id: `next${i + 1}`, ...task }));
+  return {
+    ...answer,
+    body: body.next === undefined && tasks.length > 0 ? { ...body, next: tasks } : body,
+    attachments: { meta: attachments?.meta ?? {}, content: [...attachments?.content ?? [], ...blocks] },
+  };
+}
+
+/** The calls of tools that succeeded, as they went out; those whose values lie elsewhere are left out. */
+function callsOf({ plan, tasks }: RunState): MadeRun["calls"] {
+  return plan.slice(-LOOKED_AT).flatMap((task) => {
+    const { status, output } = tasks.get(task.id) ?? {};
+    if (task.type !== "tool" || status !== "success" || output?.kind !== "value") return [];
+    try {
+      const args = fillIn(task.arguments, tasks, () => Promise.reject(new Error("it is stored")));
+      if (args instanceof Promise) {
+        args.catch(() => {});
+        return [];
+      }
+      return [{
+        task: task.id,
+        tool: task.tool,
+        arguments: args,
+        result: { content: [], structuredContent: output.value },
+      }];
+    } catch {
+      // An argument that leads nowhere is told by the run itself.
+      return [];
+    }
+  });
 }

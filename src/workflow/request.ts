@@ -3,7 +3,7 @@ import { AgentCardsError, type Caller, type JsonObject, oneLine, splitToolId, ty
 import { cautiously, type Proposal } from "../suggest/mod.ts";
 import { workflowAnswer } from "./answer.ts";
 import { listRuns } from "./list.ts";
-import { meantTools, type RunAnswer } from "./attachments.ts";
+import { meantTools, type RunAnswer, withReadsAhead } from "./attachments.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./input.ts";
 import type { WorkSession } from "./port.ts";
 
@@ -15,7 +15,8 @@ export async function runRequest(session: WorkSession, input: unknown, caller: C
   if ("intent" in request) return await runIntent(session, request, caller);
   session.suggestions.ran(session, request.tasks);
   const view = await session.workflows.start({ ...request, name: "" }, { session, caller, by: "agent" });
-  return { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
+  const answer = { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
+  return await withReadsAhead(session, view, { answer, caller });
 }
 
 /** Does what an agent decided about a run. */
@@ -27,7 +28,8 @@ export async function resumeRequest(session: WorkSession, input: unknown, caller
   if (request.action === "continue" || request.action === "abort") {
     session.suggestions.decided(request.workflow_id, request.action === "continue");
   }
-  return { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
+  const answer = { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
+  return await withReadsAhead(session, view, { answer, caller });
 }
 
 /** Plans what is wanted in words; where it is sure enough, the part that only reads is run at once. */
@@ -50,7 +52,7 @@ async function runIntent(
   );
   session.suggestions.offered(session, intent, proposal, view.id);
   const { body, ...rest } = await workflowAnswer(view, session);
-  return { ...rest, body: { ...answer, ...body } };
+  return await withReadsAhead(session, view, { answer: { ...rest, body: { ...answer, ...body } }, caller });
 }
 
 /** Proposes tasks for what else is wanted of a run, bound to what is there already; the agent adds them by itself. */

@@ -3,7 +3,9 @@ import type { Candidate } from "./predictor.ts";
 /** The bounds on reads made ahead after one answer. */
 export const AHEAD = {
   /** The lowest probability of a read. */
-  probability: 0.55,
+  probability: 0.65,
+  /** The lowest probability of a task that is named as the next one. */
+  next: 0.35,
   /** The most reads after one answer. */
   reads: 3,
   /** The most tokens of one attachment. */

@@ -16,6 +16,8 @@ export interface Live {
   /** Calls of the agent that have no answer yet. */
   open: number;
   ahead: AheadCall[];
+  /** The tasks of runs that stand in the conversation. */
+  readonly tasks: Set<string>;
 }
 
 /** A read that was made ahead. */
@@ -40,7 +42,7 @@ const LONGEST_PROMPT = 2_000;
 const SHOWS_WITHIN = 3;
 
 export function beginLive(predictor: Predictor, session: Session): Live {
-  return { predictor, session, course: predictor.begin(""), at: 0, open: 0, ahead: [] };
+  return { predictor, session, course: predictor.begin(""), at: 0, open: 0, ahead: [], tasks: new Set() };
 }
 
 /** A call as predictions know it; undefined for one that nothing is learned from. */
@@ -73,6 +75,7 @@ export function endLive(live: Live): void {
   for (const one of live.ahead.splice(0)) one.settle(false);
   if (live.course.calls.length > 0) live.predictor.end(live.course);
   live.course = live.predictor.begin(live.course.prompt);
+  live.tasks.clear();
 }
 
 /** Takes notice of the next call: it may show that a read made ahead was of use. */

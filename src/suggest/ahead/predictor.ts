@@ -37,6 +37,8 @@ export interface Predictor {
   attach(course: Course, call: string): void;
   /** Adds a read that was made ahead; the returned function says that it was of use. */
   add(course: Course, call: PastCall): () => void;
+  /** Remembers the candidates of this moment until their outcome is known. */
+  expect(course: Course): void;
   /** Takes notice of the next call of a conversation. */
   learn(course: Course, call: PastCall): void;
   end(course: Course): void;
@@ -112,9 +114,8 @@ export function createPredictor(): Predictor {
 
   /** The probability as the outcomes of the same tool at the same level have it. */
   function calibrated(tool: string, probability: number): number {
-    const { share, trials } = rates.share([levelOf({ tool, probability })]);
-    const weight = trials / (trials + CALIBRATED);
-    return weight * share + (1 - weight) * probability;
+    const [hits, trials] = rates.seen(levelOf({ tool, probability }));
+    return (hits + CALIBRATED * probability) / (trials + CALIBRATED);
   }
 
   function count({ tool, places, signs }: Pending, outcome: boolean): void {
@@ -188,7 +189,9 @@ export function createPredictor(): Predictor {
       expect(course);
     },
     attach: (course, call) => void course.known.add(call),
+    expect,
     add(course, call) {
+      if (!call.reads) course.known.clear();
       course.known.add(call.call);
       course.calls.push(call);
       // Whether it would have been called for is not known any more.
@@ -235,8 +238,8 @@ function levelOf({ tool, probability }: { readonly tool: string; readonly probab
   return `level ${tool} ${LEVELS.filter((level) => probability >= level).length}`;
 }
 
-const LEVELS = [0.2, 0.35, 0.5, 0.65, 0.8];
-const CALIBRATED = 6;
+const LEVELS = [0.2, 0.4];
+const CALIBRATED = 10;
 
 /** The place in a list of the item that a tool was called for last. */
 function lastOf(tool: string, instances: readonly Instance[], calls: readonly PastCall[]): number | undefined {

@@ -2,6 +2,8 @@
 export interface Rates {
   /** The share to expect in the last of these places, the widest first; and the number of trials in that place. */
   share(places: readonly string[]): { readonly share: number; readonly trials: number };
+  /** The hits and trials of one place. */
+  seen(place: string): readonly [hits: number, trials: number];
   note(places: readonly string[], isHit: boolean): void;
   all(): [string, number, number][];
   restore(rows: readonly (readonly [string, number, number])[]): void;
@@ -28,6 +30,7 @@ export function createRates(): Rates {
       }
       return { share, trials };
     },
+    seen: (place) => counts.get(place) ?? [0, 0],
     note(places, isHit) {
       for (const place of places) {
         const [hits, trials] = counts.get(place) ?? [0, 0];

@@ -39,6 +39,8 @@ export interface ReadsAhead {
   begin(session: Session): () => void;
   /** The answer of a call, with the reads that probably come next attached. */
   attach(session: Session, made: MadeCall, caller: Caller): Promise<ToolResult>;
+  /** Takes notice of the calls of a run that ended or pauses: reads to attach to its answer, and tasks that may be next. */
+  afterRun(session: Session, run: MadeRun, caller: Caller): Promise<AfterRun>;
   /** The reads since the engine began, and those that were seen to be of use. */
   status(): { readonly made: number; readonly used: number };
   flush(): Promise<void>;
@@ -50,6 +52,19 @@ export interface MadeCall {
   readonly arguments: JsonObject;
   readonly result: ToolResult;
 }
+
+/** The calls of a run that were answered, by their tasks. */
+export interface MadeRun {
+  readonly id: string;
+  readonly calls: readonly (MadeCall & { readonly task: string })[];
+}
+
+export interface AfterRun {
+  readonly blocks: readonly Json[];
+  readonly next: readonly { readonly tool: string; readonly arguments: JsonObject }[];
+}
+
+const NOTHING: AfterRun = { blocks: [], next: [] };
 
 /** Arguments as their server got them. */
 function readAs(session: Session, { tool, arguments: args }: MadeCall): JsonObject {
@@ -132,8 +147,11 @@ export function createReadsAhead(
     }
   }
 
+  const liveOf = (session: Session, { predictor }: Scope) =>
+    lives.getOrInsertComputed(session, () => beginLive(predictor, session));
+
   function learn(session: Session, scope: Scope, calls: readonly EndedCall[]): void {
-    const live = lives.getOrInsertComputed(session, () => beginLive(scope.predictor, session));
+    const live = liveOf(session, scope);
     for (const ended of calls) {
       const step = pastCall(ended, redactor);
       if (!step) continue;
@@ -274,6 +292,32 @@ export function createReadsAhead(
       const blocks = await blocksFor(session, reads, AHEAD.tokens);
       if (blocks.length === 0) return made.result;
       return { ...bare, content: [...Array.isArray(bare!.content) ? bare!.content as Json[] : [], ...blocks] };
+    },
+    async afterRun(session, { id, calls }, caller) {
+      const scope = opened.get(scopeOf(session));
+      if (!scope || !session.config.policy.speculate.enabled) return NOTHING;
+      const live = liveOf(session, scope);
+      followPrompt(live, redactor);
+      const steps = calls.flatMap((made) => {
+        const step = live.tasks.has(`${id} ${made.task}`) ? undefined : stepFor(session, made);
+        return step ? [{ task: made.task, step }] : [];
+      });
+      for (const { task, step } of steps) {
+        live.tasks.add(`${id} ${task}`);
+        scope.predictor.add(live.course, step);
+      }
+      const after = live.course.calls.at(-1)?.call;
+      if (steps.length === 0 || after === undefined) return NOTHING;
+      scope.predictor.expect(live.course);
+      const all = scope.predictor.foresee(live.course);
+      const candidates = choose(session, scope, all);
+      const reads = await make(session, { scope, live, after, candidates, caller });
+      placeAhead(live);
+      const blocks = await blocksFor(session, reads, AHEAD.tokens);
+      const next = all.filter((one) =>
+        one.probability >= AHEAD.next && !candidates.includes(one) && toolAhead(session, one.tool)
+      ).slice(0, AHEAD.reads).map(({ tool, arguments: args }) => ({ tool, arguments: args }));
+      return { blocks, next };
     },
     status: () => ({ ...figures }),
     async flush() {
