@@ -6,3 +6,4 @@ export type { GroupName, Usage, UsagePoint, UsageQuery, UsageReport } from "./us
 export { type Analytics, type AnalyticsOptions, type AnalyticsState, createAnalytics } from "./analytics/analytics.ts";
 export { diskOf, type DiskReport } from "./disk.ts";
 export type { Misfit } from "./misfit_store.ts";
+export { overlap } from "./overlaps.ts";

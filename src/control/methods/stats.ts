@@ -2,13 +2,12 @@ import { type Session, toolsInMemory } from "../../call/mod.ts";
 import { DAY_MS } from "../../db/start.ts";
 import type { Tool } from "../../model/mod.ts";
 import { TOOLS } from "../../serve/mod.ts";
-import { contextBudget, type Usage } from "../../stats/mod.ts";
+import { contextBudget, overlap, type Usage } from "../../stats/mod.ts";
 import type { Method } from "../context.ts";
 import type { Overlap } from "../reports.ts";
 
 /** Tools that are compared: those that are used most. */
 const MOST_COMPARED = 15;
-const NEAR = 0.8;
 
 export const stats: Method<"stats"> = async ({ gateway, session }, { tool, since, overlaps }) => {
   const usage = await gateway.stats.usage({ since: since ?? Date.now() - DAY_MS, ...tool && { tool } });
@@ -23,7 +22,7 @@ export const stats: Method<"stats"> = async ({ gateway, session }, { tool, since
   };
 };
 
-/** Pairs of used tools of different servers of which each is found by what the other does. */
+/** Pairs of used tools of different servers that seem to do the same. */
 async function overlapsOf(session: Session, tools: readonly Tool[], usage: readonly Usage[]): Promise<Overlap[]> {
   const used = new Map(usage.map((one) => [one.name, one]));
   const known = tools.filter(({ id, description }) => used.has(id) && description);
@@ -31,9 +30,9 @@ async function overlapsOf(session: Session, tools: readonly Tool[], usage: reado
   const found = new Map<string, Overlap>();
   for (const tool of compared) {
     const others = compared.filter(({ server }) => server !== tool.server);
-    const { hits } = await session.shared.search.search(others, `${tool.name} ${tool.description}`, 3);
+    const { hits } = await session.shared.search.search(others, `${tool.name} ${tool.description}`, others.length);
     for (const { tool: other, score } of hits) {
-      if (score < NEAR) continue;
+      if (!overlap(tool, other, score)) continue;
       const [a, b] = [used.get(tool.id)!, used.get(other.id)!].sort((one, two) => two.calls - one.calls) as [
         Usage,
         Usage,
