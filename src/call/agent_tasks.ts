@@ -5,7 +5,13 @@ import { denied, judge } from "../policy/mod.ts";
 import type { Session } from "./session.ts";
 
 /** The reasons why an agent task can never run; a workflow fails before its first task, not at its tenth. */
-export function agentProblems({ config, rules }: Pick<Session, "config" | "rules">, task: AgentTask): string[] {
+export function agentProblems(session: Pick<Session, "config" | "rules">, task: AgentTask): string[] {
+  const { config, rules } = session;
+  if (task.agent === "auto") {
+    const names = Object.values(config.agents).filter(({ disabled }) => !disabled).map(({ name }) => name);
+    const problems = names.map((name) => agentProblems(session, { ...task, agent: name })[0]);
+    return problems.every((problem) => problem !== undefined) ? [`no agent can take it: ${problems.join("; ")}`] : [];
+  }
   let agent: AgentConfig;
   try {
     agent = requireAgent(config.agents, task.agent);

@@ -10,6 +10,7 @@ export {
   toolResultOf,
   valueOf,
 } from "./answer.ts";
+export { agentProblems } from "./agent_tasks.ts";
 export { argumentCheck, signatureNote, writtenArguments } from "./arguments.ts";
 export { type CallLog, createCallLog } from "./call_log.ts";
 export { createArgumentHistory, type RecordedCall } from "./stores/argument_history.ts";

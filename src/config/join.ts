@@ -97,6 +97,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
   return {
     servers: all,
     agents: joinAgents(global.agents),
+    routes: global.agents?.routes ?? [],
     durability: global.durability ?? DEFAULTS.durability,
     profile: global.profile ?? DEFAULTS.profile,
     expose,

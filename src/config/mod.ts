@@ -30,7 +30,7 @@ export { parseFile } from "./clients/parse.ts";
 export { type CarriedRule, type Permissions, readPermissions } from "./clients/permissions.ts";
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, newlyAllowed, reverse, rewrite } from "./clients/rewrite.ts";
-export { type AgentConfig, type AgentProtocol, requireAgent } from "./agents/agents.ts";
+export { type AgentConfig, type AgentProtocol, requireAgent, type Route } from "./agents/agents.ts";
 export { agentProgram, programsOf } from "./agents/programs.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";

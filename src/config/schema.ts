@@ -1,6 +1,6 @@
 import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod.ts";
 import { z } from "../../deps.ts";
-import { type AgentConfig, agentsSchema } from "./agents/agents.ts";
+import { type AgentConfig, agentsSchema, type Route } from "./agents/agents.ts";
 import { durationUpTo, UNITS } from "./duration.ts";
 import { type Check, pattern, type Preset, type Rule, RULE_FIELDS } from "./policy_schema.ts";
 import { SEEING_FIELDS } from "./seeing/schema.ts";
@@ -220,6 +220,8 @@ export interface ServerConfig extends Readonly<ServerEntry> {
 export interface Config {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly agents: Readonly<Record<string, AgentConfig>>;
+  /** The rules of the configuration that choose an agent, the first that holds. */
+  readonly routes: readonly Route[];
   readonly durability: "power" | "process";
   readonly engine: Readonly<
     {
@@ -335,7 +337,7 @@ export const DEFAULTS = {
     runs_age: 30 * 86_400_000,
     runs_bytes: 256 * 1024 * 1024,
   },
-} as const satisfies Omit<Config, "servers" | "agents">;
+} as const satisfies Omit<Config, "servers" | "agents" | "routes">;
 
 /** The definition of a configured server, or an error with the nearest names. */
 export function requireServer(config: Config, name: string): ServerConfig {

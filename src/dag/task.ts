@@ -57,6 +57,8 @@ export interface AgentTask extends CommonTask {
   readonly budget?: AgentBudget;
   /** Patterns of the tools that it may call; all that the run may call where none are named. */
   readonly tools?: readonly string[];
+  /** The kinds of work, by which routes choose an agent. */
+  readonly traits?: readonly string[];
   /** True if the program may use the tools that it brings. */
   readonly own_tools?: boolean;
 }

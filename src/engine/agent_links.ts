@@ -1,16 +1,22 @@
+import { openPastSuccess } from "../agents/mod.ts";
 import { ensureSocketFolder, type Home, socketPath } from "../config/mod.ts";
 import { ownProgram } from "../platform/mod.ts";
 import { fs } from "../platform/start.ts";
 import { type Channel, MAX_CLIENT_FRAME, socketChannel } from "../serve/start.ts";
 import { serveClient } from "../serve/mod.ts";
-import type { AgentLink, WorkSession } from "../workflow/mod.ts";
+import type { AgentLink, AgentServices, WorkSession } from "../workflow/mod.ts";
 import { listen } from "./listen.ts";
+
+/** The parts of an engine that agent tasks need. */
+export function agentServices(home: Home, parts: AgentServices["parts"]): AgentServices {
+  return { parts, past: openPastSuccess(home.agents), openLink: agentLinks(home) };
+}
 
 /**
  * Opens the way by which the program of one agent task reaches its session: a socket of its own, with a name that nobody
  * else is told, for as long as the task runs.
  */
-export function agentLinks(home: Home): (session: WorkSession) => Promise<AgentLink> {
+function agentLinks(home: Home): (session: WorkSession) => Promise<AgentLink> {
   return async (session) => {
     const main = await socketPath(home);
     await ensureSocketFolder(main, home);

@@ -33,7 +33,7 @@ import {
   filesFromDatabase,
 } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
-import { agentLinks } from "./agent_links.ts";
+import { agentServices } from "./agent_links.ts";
 import { chooseDatabase, type DatabaseChoice } from "./database_choice.ts";
 import { watchConfig } from "./config_watch.ts";
 import { createWorkSessions } from "./work_sessions.ts";
@@ -118,7 +118,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     awaitEnd: (...given) => cluster?.awaitEnd(...given) ?? Promise.resolve(),
     sessions,
     code,
-    agents: { parts, openLink: agentLinks(home) },
+    agents: agentServices(home, parts),
     complete: (...given) => suggestions.complete(...given),
     onEnd: (state, session) => learning.ran(session, () => lessonsOf(state)),
   });

@@ -1,4 +1,16 @@
-import { type GatewayEntry, isHeld, type Meter, resumedPrompt, runAgent, type Spent } from "../agents/mod.ts";
+import {
+  AUTO,
+  type Choice,
+  factsOf,
+  type GatewayEntry,
+  isHeld,
+  type Meter,
+  type PastSuccess,
+  resumedPrompt,
+  routesFor,
+  runAgent,
+  type Spent,
+} from "../agents/mod.ts";
 import { type createQuestions, type Session, textResult, toolCall } from "../call/mod.ts";
 import { type AgentConfig, requireAgent, sessionFolder } from "../config/mod.ts";
 import { type AgentOptions, type AgentTask, approvalHash, type RunPorts, type TaskResult } from "../dag/mod.ts";
@@ -28,6 +40,8 @@ export interface AgentLink extends AsyncDisposable {
 
 /** The parts of the engine that agent tasks need. */
 export interface AgentServices {
+  /** The ends of agent tasks so far. */
+  readonly past: PastSuccess;
   parts(): SessionParts;
   openLink(session: WorkSession): Promise<AgentLink>;
 }
@@ -48,55 +62,106 @@ const ASKED_BY_TASK = "the task asks for approval";
 
 /** Runs the agent tasks of a run: each is a call of `agent:NAME`, at the end of which the program works. */
 export function agentPort(options: AgentPortOptions): RunPorts["runAgent"] {
-  const { run, chain, after, session, questions, replied, onProgress } = options;
+  const { session, services: { past } } = options;
   return async (task, input, how) => {
-    let [isOver, note] = [false, ""];
-    const tool = toolId(AGENT_SERVER, task.agent);
-    const onNews = (text: string) => {
-      if (!isOver) onProgress(task.id, { message: `${task.agent}: ${oneLine(text, 200)}` });
-    };
-    const caller = questions.begin(AGENT_SERVER, {
-      signal: how.signal,
-      progress: (said) => onProgress(task.id, said),
-      owner: session,
-      allow: async ({ why, definition, arguments: shown, isGrantable }) => {
-        const hash = await approvalHash(run, { task: task.id, tool, definition, arguments: input });
-        return await how.allow({ why, hash, definition, shown, ...isGrantable && { isGrantable } });
-      },
-    });
-    const origin: Origin = { by: "agent", run, task: task.id, chain, after };
-    const { prompt } = input;
-    const args = {
-      prompt: typeof prompt === "string" ? prompt : JSON.stringify(prompt),
-      ...task.model !== undefined && { model: task.model },
-      ...task.cwd !== undefined && { cwd: task.cwd },
-      ...task.own_tools && { own_tools: true },
-    };
-    const call: Call = {
-      ...toolCall(session, { server: AGENT_SERVER, name: task.agent }, { arguments: args }, { caller, origin }),
-      ...task.approve && { asks: ASKED_BY_TASK },
-      id: caller.id,
-      beforeSend: how.beforeSend,
-      async deliver({ params }) {
-        const given = isObject(params.arguments) ? String(params.arguments.prompt) : "";
-        const outside = { client: caller.client, human: caller.human };
-        const end = await work(options, { task, prompt: given, how, origin, outside, onNews });
-        note = end.note;
-        return end.reply;
-      },
-    };
+    const prompt = typeof input.prompt === "string" ? input.prompt : JSON.stringify(input.prompt);
+    const facts = factsOf(task, prompt, session.cwd);
+    let result: TaskResult | undefined;
     try {
-      const result = await replied(tool, await session.call(call));
-      if (!result.ok) return result;
-      return { ...result, ...withJson(task, result.output), ...note !== "" && { note } };
+      for (const { agent, why } of await choicesFor(session, task, { facts, past, before: how.session?.agent })) {
+        const reason = task.agent === AUTO ? `auto chose ${agent}: ${why}` : undefined;
+        const { end, isRefused } = await attempt(options, { ...task, agent }, { prompt, input, how, reason });
+        const isAnEnd = !isRefused && !how.signal.aborted && (end.ok || end.kind === "failed");
+        if (isAnEnd) past.note(agent, facts.traits, end.ok);
+        result = end;
+        // Another agent takes what this one may not begin; what has begun has its end.
+        if (task.agent !== AUTO || !isRefused) break;
+      }
+      return result!;
     } catch (error) {
-      const held = toAgentCardsError(error).code === "APPROVAL_PENDING";
-      return { ok: false, kind: held ? "held" : "failed", error: inOneLine(error) };
-    } finally {
-      isOver = true;
-      questions.end(AGENT_SERVER, caller, false);
+      return { ok: false, kind: "failed", error: inOneLine(error) };
     }
   };
+}
+
+interface Choosing extends Omit<Parameters<typeof routesFor>[1], "task"> {
+  /** The agent of an attempt before. */
+  readonly before: string | undefined;
+}
+
+/** The agents for a task, the first choice first. A session is gone on with by the agent that began it. */
+async function choicesFor(session: Session, task: AgentTask, { before, ...routing }: Choosing): Promise<Choice[]> {
+  if (task.agent !== AUTO) return [{ agent: task.agent, why: "" }];
+  if (before !== undefined) return [{ agent: before, why: "it had begun" }];
+  return await routesFor(session, { task, ...routing });
+}
+
+interface Attempt {
+  readonly prompt: string;
+  readonly input: JsonObject;
+  readonly how: AgentOptions;
+  /** The reason of the choice, where there was one. */
+  readonly reason: string | undefined;
+}
+
+/** Lets one agent work on the task. `isRefused`: a rule did not let it begin. */
+async function attempt(
+  options: AgentPortOptions,
+  task: AgentTask,
+  { prompt, input, how, reason }: Attempt,
+): Promise<{ readonly end: TaskResult; readonly isRefused: boolean }> {
+  const { run, chain, after, session, questions, replied, onProgress } = options;
+  let [isOver, hasBegun] = [false, false];
+  let note = "";
+  const tool = toolId(AGENT_SERVER, task.agent);
+  const onNews = (text: string) => {
+    if (!isOver) onProgress(task.id, { message: `${task.agent}: ${oneLine(text, 200)}` });
+  };
+  const caller = questions.begin(AGENT_SERVER, {
+    signal: how.signal,
+    progress: (said) => onProgress(task.id, said),
+    owner: session,
+    allow: async ({ why, definition, arguments: shown, isGrantable }) => {
+      const hash = await approvalHash(run, { task: task.id, tool, definition, arguments: input });
+      return await how.allow({ why, hash, definition, shown, ...isGrantable && { isGrantable } });
+    },
+  });
+  const origin: Origin = { by: "agent", run, task: task.id, chain, after };
+  const args = {
+    prompt,
+    ...task.model !== undefined && { model: task.model },
+    ...task.cwd !== undefined && { cwd: task.cwd },
+    ...task.own_tools && { own_tools: true },
+  };
+  const call: Call = {
+    ...toolCall(session, { server: AGENT_SERVER, name: task.agent }, { arguments: args }, { caller, origin }),
+    ...task.approve && { asks: ASKED_BY_TASK },
+    id: caller.id,
+    async beforeSend(approval) {
+      hasBegun = true;
+      await how.beforeSend(approval);
+    },
+    async deliver({ params }) {
+      const given = isObject(params.arguments) ? String(params.arguments.prompt) : "";
+      const outside = { client: caller.client, human: caller.human };
+      const end = await work(options, { task, prompt: given, how, origin, outside, onNews });
+      note = [...reason === undefined ? [] : [reason], ...end.note === "" ? [] : [end.note]].join("; ");
+      return end.reply;
+    },
+  };
+  try {
+    const result = await replied(tool, await session.call(call));
+    if (!result.ok) return { end: result, isRefused: false };
+    const end = { ...result, ...withJson(task, result.output), ...note !== "" && { note } };
+    return { end, isRefused: false };
+  } catch (error) {
+    const { code } = toAgentCardsError(error);
+    const kind = code === "APPROVAL_PENDING" ? "held" : "failed";
+    return { end: { ok: false, kind, error: inOneLine(error) }, isRefused: code === "TOOL_DENIED" && !hasBegun };
+  } finally {
+    isOver = true;
+    questions.end(AGENT_SERVER, caller, false);
+  }
 }
 
 /** A text or a number by a schema comes back as the text of its JSON. */

@@ -10,7 +10,10 @@ const text = await Deno.readTextFile(new URL("../../docs/CONFIGURATION.md", impo
 function keysOf(schema: unknown, path = ""): string[] {
   if (schema instanceof z.ZodOptional) return keysOf(schema.unwrap(), path);
   if (schema instanceof z.ZodObject) {
-    return Object.entries(schema.shape).flatMap(([key, inner]) => keysOf(inner, path === "" ? key : `${path}.${key}`));
+    const { catchall } = schema.def;
+    const named = catchall instanceof z.ZodObject ? keysOf(catchall, `${path}.NAME`) : [];
+    const own = Object.entries(schema.shape);
+    return [...named, ...own.flatMap(([key, inner]) => keysOf(inner, path === "" ? key : `${path}.${key}`))];
   }
   if (schema instanceof z.ZodRecord && schema.valueType instanceof z.ZodObject) {
     return keysOf(schema.valueType, `${path}.NAME`);

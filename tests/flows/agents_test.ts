@@ -295,3 +295,42 @@ Deno.test("the commands list agents, try one, and show how a session is opened",
   const again = await home.run(["agents", "attach", answer.workflow_id, "nobody", "--print"]);
   assert.match(again.stderr, /has no task nobody.*\n.*It has test/);
 });
+
+Deno.test("auto goes by routes, then by past success, past agents that are not there or may not begin", async () => {
+  await using home = await createTestHome((dir) => ({
+    agents: {
+      routes: [
+        { when: '"review" in task.traits', use: "gone" },
+        { when: '"review" in task.traits', use: "forbidden" },
+        { when: 'task.text.contains("invoice") && task.usd == 0', use: "first" },
+      ],
+      first: agent(dir),
+      second: { ...agent(dir, "--acp"), protocol: "acp" },
+      forbidden: agent(dir),
+      gone: { command: "/nowhere/agent" },
+      claude: { disabled: true },
+      codex: { disabled: true },
+      gemini: { disabled: true },
+    },
+    policy: { rules: [{ name: "not today", match: "agent:forbidden", when: 'args.prompt != ""', then: "deny" }] },
+  }));
+  await using client = await connectClient(home);
+  const auto = (id: string, prompt: string, more = {}) => ({ id, type: "agent", agent: "auto", prompt, ...more });
+  const noteOf = async (task: Record<string, unknown>) => {
+    const answer = await run(client, [task]);
+    return answer.tasks[0]!.note ?? answer.tasks[0]!.error ?? "";
+  };
+  assert.match(await noteOf(auto("a", "pay this invoice")), /^auto chose first: the route task\.text\.contains/);
+  const failing = asks([{ exit: 1 }]);
+  await run(client, [auto("a", failing, { agent: "first", traits: ["odd"] })]);
+  await run(client, [auto("a", asks([{ say: "done" }]), { agent: "second", traits: ["odd"] })]);
+  await until("it is written", async () => {
+    const text = await Deno.readTextFile(`${home.dir}/agents.json`).catch(() => "");
+    return text.includes("odd first") && text.includes("odd second");
+  });
+  assert.match(await noteOf(auto("a", "x", { traits: ["odd"] })), /^auto chose second: 1 of 1 tasks of odd succeeded/);
+  const passed = await noteOf(auto("a", "look at this", { traits: ["review"] }));
+  assert.match(passed, /^auto chose (?:first|second): .*tasks of review succeeded; not gone: there is no program/);
+  const none = auto("a", "x", { own_tools: true });
+  assert.match(await refused(client.call("run_workflow", { tasks: [none] })), /no agent can take it/);
+});

@@ -33,14 +33,29 @@ const agent = z.strictObject({
   disabled: z.boolean().optional(),
 });
 
-/** The section `agents` of a configuration file. */
-export const agentsSchema = z.record(
-  z.string()
-    .regex(AGENT_NAME, "an agent's name is 1 to 64 letters, digits, _ . or -")
-    .refine((name) => !RESERVED.has(name), "this name is ours; choose another"),
-  agent,
-);
+/** The choice of an agent for tasks with `agent: auto`. */
+const route = z.strictObject({
+  /** A condition in CEL over `task`. */
+  when: z.string().min(1).max(2_000),
+  use: z.string().regex(AGENT_NAME, "must be the name of an agent"),
+});
 
+/** The section `agents` of a configuration file: agents by their names, and `routes`. */
+export const agentsSchema = z.object({ routes: z.array(route).max(100).optional() }).catchall(agent)
+  .superRefine((section, context) => {
+    for (const name of Object.keys(section)) {
+      const problem = RESERVED.has(name) && name !== "routes"
+        ? "this name is ours; choose another"
+        : AGENT_NAME.test(name)
+        ? undefined
+        : "an agent's name is 1 to 64 letters, digits, _ . or -";
+      if (problem !== undefined) context.addIssue({ code: "custom", path: [name], message: problem });
+    }
+  });
+
+/** A rule that chooses an agent. */
+export type Route = Readonly<z.infer<typeof route>>;
+type Section = z.infer<typeof agentsSchema>;
 type AgentEntry = z.infer<typeof agent>;
 
 /** An agent program: what is configured, over what is known of it. */
@@ -61,7 +76,7 @@ const KNOWN: Readonly<Record<string, Pick<AgentConfig, "command" | "args" | "pro
 };
 
 /** The agents of a configuration, the known ones included. An entry without a command is an error of the file. */
-export function joinAgents(entries: Readonly<Record<string, AgentEntry>> = {}): Readonly<Record<string, AgentConfig>> {
+export function joinAgents({ routes: _, ...entries }: Section = {}): Readonly<Record<string, AgentConfig>> {
   const names = [...new Set([...Object.keys(entries), ...Object.keys(KNOWN)])];
   return Object.fromEntries(names.map((name) => {
     const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;

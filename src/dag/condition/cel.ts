@@ -9,12 +9,14 @@ const VARIABLES: Readonly<Record<Scope, readonly string[]>> = {
   when: ["deps", "input"],
   until: ["output", "input"],
   event: ["event"],
+  task: ["task"],
 };
 const insteadOfMatches = "contains(), startsWith() or endsWith()";
 const READERS = {
   when: createLanguage({ variables: VARIABLES.when, insteadOfMatches }),
   until: createLanguage({ variables: VARIABLES.until, insteadOfMatches }),
   event: createLanguage({ variables: VARIABLES.event, insteadOfMatches }),
+  task: createLanguage({ variables: VARIABLES.task, insteadOfMatches }),
 };
 
 /** Reads a condition; throws an error that says what is wrong with it. */

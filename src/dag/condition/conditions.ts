@@ -2,9 +2,9 @@ import { isObject, messageOf } from "../../model/mod.ts";
 
 /**
  * The place where a condition stands: `when` of a task reads `deps`, `until` reads `output`, both read `input`; that of a
- * trigger reads `event`.
+ * trigger reads `event`, that of a route `task`.
  */
-export type Scope = "when" | "until" | "event";
+export type Scope = "when" | "until" | "event" | "task";
 
 /** A condition of a task, in CEL. */
 export interface Condition {
@@ -49,6 +49,13 @@ export function conditionOf(text: string, scope: Scope): Condition {
 export function eventCondition(text: string): (event: unknown) => boolean {
   const condition = conditionOf(text, "event");
   return (event) => condition.holds({ event });
+}
+
+/** The condition of a route over an agent task. */
+export async function taskCondition(text: string): Promise<(task: unknown) => boolean> {
+  ({ compile } = await import("./cel.ts"));
+  const condition = conditionOf(text, "task");
+  return (task) => condition.holds({ task });
 }
 
 /** The tasks that the `when` of a task names: it waits until they have settled, whatever their end. */

@@ -25,6 +25,7 @@ export const AGENT: TaskKind<AgentTask> = {
       minutes: z.number().positive().max(1_440).optional(),
     }).optional(),
     tools: z.array(z.string().min(1).max(256)).max(MAX_TOOLS).optional(),
+    traits: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, "must be a word such as multi_step")).max(20).optional(),
     own_tools: z.boolean().optional(),
   }),
   example: 'for example {"id": "review", "type": "agent", "agent": "claude", "prompt": "Review this: $OUTPUT[diff]"}',
