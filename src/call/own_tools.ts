@@ -2,6 +2,7 @@ import { AgentCardsError, type Call, isObject, type Json, type ToolResult } from
 import { z } from "../../deps.ts";
 import { HELP_TOPICS, helpPage } from "./help.ts";
 import { parseInput } from "./input.ts";
+import { runCheck } from "./run_check.ts";
 import type { ReadPart } from "./results.ts";
 import type { Session } from "./session.ts";
 import { requireReadable } from "./stored_access.ts";
@@ -12,19 +13,24 @@ const READ_RESULT = z.strictObject({
   offset: z.number().int().min(0).optional(),
   limit: z.number().int().min(1).max(10_000_000).optional(),
 });
+const RUN_CHECK = z.strictObject({ name: z.string().max(64) });
 const HELP = z.strictObject({ topic: z.string().max(100).optional() });
 
 /**
  * Answers a tool of the server name `agentcards`. An agent gets as much as one answer holds, and the way to the rest;
  * code and tasks get the value itself, all of it unless a limit was given.
  */
-export async function callOwnTool(session: Session, { address: { name }, params, origin }: Call): Promise<ToolResult> {
+export async function callOwnTool(
+  session: Session,
+  { address: { name }, params, origin, signal }: Call,
+): Promise<ToolResult> {
   const input = isObject(params.arguments) ? params.arguments : {};
   const isForProgram = origin.by === "code" || origin.run !== undefined;
   if (name === "help") {
     const page = helpPage(parseInput(HELP, input).topic);
     return isForProgram ? valueResult(page) : texts(page);
   }
+  if (name === "run_check") return await runCheck(session, parseInput(RUN_CHECK, input).name, signal);
   requireReadResult(name);
   const options = parseInput(READ_RESULT, input);
   if (isForProgram) return valueResult(JSON.parse(await read(session, options)) as Json);
@@ -41,7 +47,7 @@ function valueResult(value: Json): ToolResult {
 function requireReadResult(name: string): void {
   if (name === "read_result") return;
   throw new AgentCardsError("TOOL_UNKNOWN", `There is no tool "agentcards:${name}"`, {
-    hint: `There are agentcards:read_result and agentcards:help (${HELP_TOPICS.join(", ")}).`,
+    hint: `There are agentcards:read_result, agentcards:run_check and agentcards:help (${HELP_TOPICS.join(", ")}).`,
   });
 }
 

@@ -1,10 +1,10 @@
 import type {
-  AgentConfig,
   Config,
   Home,
   LoadedConfig,
   Look,
   PlacedServer,
+  Program,
   Secret,
   ServerConfig,
   Viewer,
@@ -184,7 +184,7 @@ export interface Session extends AsyncDisposable {
   /** The same, and a program, script or folder that is missing, by a look at the disk. */
   problemOf(name: string): Promise<string | undefined>;
   /** The program of an agent with its variables filled in, and the environment that it inherits from. */
-  agentProgram(agent: AgentConfig): { readonly program: PlacedServer; readonly env: Readonly<Record<string, string>> };
+  agentProgram(agent: Program): { readonly program: PlacedServer; readonly env: Readonly<Record<string, string>> };
   /** The folder that a server's program is started in, where it can be started. */
   startFolder(name: string): string | undefined;
   status(): { config: ServerConfig; server: Server | undefined }[];

@@ -32,6 +32,7 @@ const GLOBAL_SECTIONS = [
   "analytics",
   "health",
   "agents",
+  "checks",
 ] as const;
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
@@ -98,6 +99,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
     servers: all,
     agents: joinAgents(global.agents),
     routes: global.agents?.routes ?? [],
+    checks: global.checks ?? {},
     durability: global.durability ?? DEFAULTS.durability,
     profile: global.profile ?? DEFAULTS.profile,
     expose,

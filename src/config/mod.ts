@@ -31,7 +31,7 @@ export { type CarriedRule, type Permissions, readPermissions } from "./clients/p
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, newlyAllowed, reverse, rewrite } from "./clients/rewrite.ts";
 export { type AgentConfig, type AgentProtocol, requireAgent, type Route } from "./agents/agents.ts";
-export { agentProgram, programsOf } from "./agents/programs.ts";
+export { agentProgram, type Program, programsOf } from "./agents/programs.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";
 export { joinPolicy } from "./join.ts";
@@ -54,7 +54,7 @@ export {
   socketPath,
 } from "./home.ts";
 export { loadConfig, type LoadedConfig, type Viewer } from "./load.ts";
-export type { Check, Preset, Rule } from "./policy_schema.ts";
+export type { Check, Preset, Rule, RunCheck } from "./policy_schema.ts";
 export { type PlacedServer, placeServer, startFolder } from "./place.ts";
 export { programOf, scriptOf } from "./program.ts";
 export { parseConfig, readConfigFile } from "./read.ts";

@@ -63,6 +63,19 @@ const check = z.strictObject({
   timeout: durationUpTo(60_000).optional(),
 });
 
+const LONGEST_CHECK = 3_600_000;
+
+/** Programs that say by their exit code whether what a run did is right. */
+export const runChecksSchema = z.record(
+  z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "a check's name is 1 to 64 letters, digits, _ . or -"),
+  z.strictObject({
+    command: z.string().min(1),
+    args: z.array(z.string()).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    timeout: durationUpTo(LONGEST_CHECK).optional(),
+  }),
+);
+
 /** The part of `policy` that judges calls by more than their names. */
 export const RULE_FIELDS = {
   preset: z.enum(["minimal", "standard", "strict"]).optional(),
@@ -83,6 +96,8 @@ export const RULE_FIELDS = {
 export type Rule = Readonly<z.infer<typeof rule>> & { readonly at?: string };
 /** A program that a rule asks. */
 export type Check = Readonly<z.infer<typeof check>>;
+/** A program that says whether what a run did is right. */
+export type RunCheck = Readonly<z.infer<typeof runChecksSchema>[string]>;
 export type Preset = "minimal" | "standard" | "strict";
 
 /** The strictness of presets, and of what becomes of calls that nobody can be asked about. */

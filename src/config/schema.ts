@@ -2,7 +2,15 @@ import { AgentCardsError, CLIENT_NAME, nearest, SERVER_NAME } from "../model/mod
 import { z } from "../../deps.ts";
 import { type AgentConfig, agentsSchema, type Route } from "./agents/agents.ts";
 import { durationUpTo, UNITS } from "./duration.ts";
-import { type Check, pattern, type Preset, type Rule, RULE_FIELDS } from "./policy_schema.ts";
+import {
+  type Check,
+  pattern,
+  type Preset,
+  type Rule,
+  RULE_FIELDS,
+  type RunCheck,
+  runChecksSchema,
+} from "./policy_schema.ts";
 import { SEEING_FIELDS } from "./seeing/schema.ts";
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
@@ -91,6 +99,8 @@ export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
   /** Agent programs that tasks of a workflow may name. */
   agents: agentsSchema.optional(),
+  /** Programs that `options.check` of a run may name. */
+  checks: runChecksSchema.optional(),
   /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
   durability: z.enum(["power", "process"]).optional(),
   /** A PostgreSQL server instead of the database in the home; `${NAME}` stands for a value of `secrets.env`. */
@@ -222,6 +232,7 @@ export interface Config {
   readonly agents: Readonly<Record<string, AgentConfig>>;
   /** The rules of the configuration that choose an agent, the first that holds. */
   readonly routes: readonly Route[];
+  readonly checks: Readonly<Record<string, RunCheck>>;
   readonly durability: "power" | "process";
   readonly engine: Readonly<
     {
@@ -337,7 +348,7 @@ export const DEFAULTS = {
     runs_age: 30 * 86_400_000,
     runs_bytes: 256 * 1024 * 1024,
   },
-} as const satisfies Omit<Config, "servers" | "agents" | "routes">;
+} as const satisfies Omit<Config, "servers" | "agents" | "routes" | "checks">;
 
 /** The definition of a configured server, or an error with the nearest names. */
 export function requireServer(config: Config, name: string): ServerConfig {

@@ -28,6 +28,13 @@ export interface RunOptions {
   readonly infer?: boolean;
   /** True or false: the files of the repository are recorded around what acts, or not. */
   readonly snapshot?: boolean;
+  /** Says at the end whether what the run did is right: a program by its name in the configuration, a tool, or code. */
+  readonly check?:
+    | string
+    | { readonly tool: string; readonly arguments?: JsonObject }
+    | { readonly code: string };
+  /** The files are put back where the check fails. */
+  readonly rollback?: "on_failure";
   /** The arguments that were filled in so. */
   readonly inferred?: readonly {
     readonly task: string;

@@ -114,6 +114,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const workflows = createWorkflows({
     journal,
     snapshots,
+    onRolledBack: notices.rolledBack,
     host: storage.engine?.host,
     awaitEnd: (...given) => cluster?.awaitEnd(...given) ?? Promise.resolve(),
     sessions,

@@ -17,6 +17,7 @@ export interface Notices {
   tell(alert: Alert): void;
   quarantined(server: string, entries: readonly WithheldEntry[]): void;
   run(id: string, event: RunEvent): void;
+  rolledBack(id: string): void;
   /** A run of another engine that shares the database. */
   elsewhere(run: RunRow): void;
   /** The same approvals; one whose dialogue stays open for a while is told. */
@@ -53,6 +54,14 @@ export function createNotices(home: Home): Notices {
     elsewhere({ id, summary: { pending } }) {
       if (!isObject(pending) || pending.for !== "human") return;
       waits(id, String(pending.reason), typeof pending.tool === "string" ? pending.tool : undefined);
+    },
+    rolledBack(id) {
+      tell({
+        kind: "act",
+        subject: `check ${id}`,
+        title: "The check of a workflow failed",
+        text: `What became of its files: agentcards runs show ${id}`,
+      });
     },
     noticed: (approvals) => ({
       ...approvals,

@@ -15,6 +15,12 @@ export const OPTIONS = z.strictObject({
   priority: z.number().int().min(1).max(5).optional(),
   infer: z.boolean().optional(),
   snapshot: z.boolean().optional(),
+  check: z.union([
+    z.string().min(1).max(64),
+    z.strictObject({ tool: z.string().min(1).max(256), arguments: z.record(z.string(), z.unknown()).optional() }),
+    z.strictObject({ code: z.string().min(1).max(256 * 1024) }),
+  ], { error: "must be the name of a check, {tool, arguments?} or {code}" }).optional(),
+  rollback: z.enum(["on_failure"]).optional(),
 });
 const RUN = z.strictObject({
   tasks: z.array(z.unknown()).optional(),

@@ -20,7 +20,7 @@ import type { AgentServices } from "./agent_port.ts";
 import type { Decider, RunView } from "./decider.ts";
 import { codePort, type CodeServices } from "./code.ts";
 import { createPorts, type PortOptions } from "./task_ports.ts";
-import { withSnapshots } from "./snapshot_ports.ts";
+import { withSnapshots } from "./undoing/ports.ts";
 import { progressTo, type Teller } from "./progress.ts";
 
 /** A run that is running in this engine. */
@@ -68,6 +68,8 @@ export interface LiveRunsOptions {
   readonly code: CodeServices;
   /** The files of repositories around what acts. */
   readonly snapshots: Snapshots;
+  /** Told of a run whose files were put back, or were to be, because its check failed. */
+  onRolledBack(run: string): void;
   readonly agents: AgentServices;
   /** Told of a run that is over, and of the session that carried it. */
   onEnd(state: RunState, session: Session): void;
@@ -78,7 +80,8 @@ export interface LiveRunsOptions {
 }
 
 /** The runs that are running, each in the session that carries it. */
-export function createLiveRuns({ journal, code, agents, snapshots, onEnd, onEvent, onBroken }: LiveRunsOptions) {
+export function createLiveRuns(options: LiveRunsOptions) {
+  const { journal, code, agents, snapshots, onRolledBack, onEnd, onEvent, onBroken } = options;
   const pruner = createPruner({
     everyMs: HOUR_MS,
     everyRows: PRUNE_EVERY_RUNS,
@@ -122,7 +125,7 @@ export function createLiveRuns({ journal, code, agents, snapshots, onEnd, onEven
       fold,
       plan,
       writer,
-      ports: withSnapshots(ports, { run: id, state: fold.state, session, snapshots }),
+      ports: withSnapshots(ports, { run: id, state: fold.state, session, snapshots, onRolledBack }),
       caps: { all: concurrency, perServer: server_concurrency },
       places: places.getOrInsertComputed(session, () => createPlaces(server_concurrency)),
     });

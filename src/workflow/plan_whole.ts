@@ -1,6 +1,7 @@
 import { type Planning, planTasks } from "../call/mod.ts";
 import type { Plan, RunOptions } from "../dag/mod.ts";
 import { AgentCardsError, isObject } from "../model/mod.ts";
+import { withCheck } from "./undoing/check.ts";
 import { filledIn, type Inferred, type Suggestions } from "../suggest/mod.ts";
 
 interface Whole extends Planning {
@@ -13,9 +14,10 @@ interface Whole extends Planning {
  * proposed with the error, and nothing is run.
  */
 export async function planWhole(
-  tasks: unknown,
+  sent: unknown,
   { session, book, complete, wanted }: Whole,
 ): Promise<{ readonly plan: Plan; readonly options: RunOptions }> {
+  const tasks = withCheck(sent, wanted);
   const find = () =>
     complete(session, tasks, (name) => {
       const found = book.find(name);

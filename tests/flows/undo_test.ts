@@ -1,7 +1,7 @@
 // The files of a repository around what acts: recorded, shown, put back.
 import assert from "node:assert/strict";
 import { connectClient } from "../fixtures/client.ts";
-import { createTestHome, testServer } from "../fixtures/gateway.ts";
+import { createTestHome, isAlive, testServer, until } from "../fixtures/gateway.ts";
 import { createRepository } from "../fixtures/repository.ts";
 import { run, task } from "../fixtures/workflow.ts";
 
@@ -58,4 +58,51 @@ Deno.test("what a run changed in a repository is put back, to the byte and the m
   assert.equal(one.code, 1);
   assert.match(one.stdout, /the task second changed it afterwards/);
   assert.deepEqual(await repository.state(), changed, "all or nothing");
+});
+
+Deno.test("a run whose check fails is rolled back, and the answer says so", async () => {
+  await using repository = await createRepository(FILES);
+  await using home = await createTestHome((dir) => ({
+    servers: { files: { ...testServer("files"), cwd: repository.dir } },
+    checks: {
+      short: { command: "sh", args: ["-c", 'echo "looked at $(wc -c < a.txt)"; test "$(wc -c < a.txt)" -lt 10'] },
+      slow: { command: "sh", args: ["-c", `sleep 60 & echo $! > ${dir}/pid; wait`], timeout: "300ms" },
+    },
+  }));
+  const before = await repository.state();
+  const write = (text: string) => change("edit", [{ do: "write", path: "a.txt", text }]);
+  const rolled = { check: "short", rollback: "on_failure" };
+  await using first = await connectClient(home, { cwd: repository.dir });
+  const untrusted = await run(first, [write("long enough to fail")], rolled);
+  assert.match(untrusted.tasks.at(-1)!.error!, /is not trusted.*1 file was put back/, "nothing of the folder is run");
+  assert.equal((await home.run(["trust", "--yes"], { cwd: repository.dir })).code, 0);
+  await using client = await connectClient(home, { cwd: repository.dir });
+
+  const good = await run(client, [write("short")], rolled);
+  assert.deepEqual([good.status, good.results.check], ["completed", {
+    check: "short",
+    passed: true,
+    output: "looked at 5",
+  }]);
+  assert.equal((await home.run(["runs", "undo", good.workflow_id, "--yes"])).code, 0);
+  assert.deepEqual(await repository.state(), before);
+
+  for (
+    const [options, words] of [
+      [rolled, /exit code 1\. looked at 19.*1 file was put back/],
+      [{ check: { code: "return deps.edit.output === 'never'" }, rollback: "on_failure" }, /answered with false/],
+      [{ check: "slow", rollback: "on_failure" }, /did not end within 0\.3 s.*put back/],
+    ] as const
+  ) {
+    const bad = await run(client, [write("long enough to fail")], options);
+    assert.equal(bad.status, "failed", JSON.stringify(bad));
+    assert.match(bad.tasks.find(({ id }) => id === "check")!.error!, words);
+    assert.deepEqual(await repository.state(), before);
+  }
+  const pid = Number(await Deno.readTextFile(`${home.dir}/pid`));
+  await until("the end of its whole tree", () => !isAlive(pid));
+
+  const kept = await run(client, [write("long enough to fail")], { check: "short" });
+  assert.equal(kept.status, "failed");
+  assert.notDeepEqual(await repository.state(), before, "nothing is put back unasked");
 });

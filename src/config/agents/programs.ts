@@ -1,8 +1,11 @@
 import type { Config, ServerConfig } from "../schema.ts";
 import type { AgentConfig } from "./agents.ts";
 
+/** A program that is started as those of agents are. */
+export type Program = Pick<AgentConfig, "name" | "command" | "args" | "env">;
+
 /** The program of an agent in the form in which programs are filled in and placed. */
-export function agentProgram({ name, command, args, env }: AgentConfig): ServerConfig {
+export function agentProgram({ name, command, args, env }: Program): ServerConfig {
   return { name: `agent-${name}`, command, args: [...args], ...env && { env }, cwd: "neutral", origin: "global" };
 }
 

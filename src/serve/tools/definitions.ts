@@ -63,7 +63,7 @@ export const DEFINITIONS = {
         options: {
           type: "object",
           description:
-            "pause: never|layer|effects, pause_after|return: [ids], timeout_ms, concurrency, priority, infer, snapshot",
+            "pause: never|layer|effects, pause_after|return: [ids], timeout_ms, concurrency, priority, infer, snapshot, check, rollback",
         },
       },
     },

@@ -1,4 +1,4 @@
-import type { Session } from "../call/mod.ts";
+import type { Session } from "../../call/mod.ts";
 import {
   type CallOptions,
   kindOf,
@@ -7,10 +7,11 @@ import {
   type Task,
   type TaskResult,
   type ToolTask,
-} from "../dag/mod.ts";
-import { splitToolId } from "../model/mod.ts";
-import type { Snapshots } from "../snapshot/mod.ts";
-import { log } from "../telemetry/mod.ts";
+} from "../../dag/mod.ts";
+import { splitToolId } from "../../model/mod.ts";
+import type { Snapshots } from "../../snapshot/mod.ts";
+import { checked, isCheck, rollBack } from "./check.ts";
+import { log } from "../../telemetry/mod.ts";
 import { isAbsolute, join } from "node:path";
 
 export interface SnapshotOptions {
@@ -18,6 +19,8 @@ export interface SnapshotOptions {
   readonly state: RunState;
   readonly session: Session;
   readonly snapshots: Snapshots;
+  /** Told of a run whose files were put back, or were to be, because its check failed. */
+  onRolledBack(run: string): void;
 }
 
 /**
@@ -25,14 +28,18 @@ export interface SnapshotOptions {
  * in a run with an agent, and where a server that acts runs in the folder of the run. A task whose files cannot be
  * recorded is not begun.
  */
-export function withSnapshots(ports: RunPorts, { run, state, session, snapshots }: SnapshotOptions): RunPorts {
-  const { snapshot } = state.options;
-  if (snapshot === false) return ports;
+export function withSnapshots(
+  ports: RunPorts,
+  { run, state, session, snapshots, onRolledBack }: SnapshotOptions,
+): RunPorts {
+  const { snapshot, rollback } = state.options;
+  const isAll = snapshot === true || rollback !== undefined;
   const recorder = snapshots.ofRun(run, session.cwd);
   const acts = (task: Task) => ports.effectOf(task) !== "read";
   const isAbout = (task: Task) => kindOf(task).tools(task).some((tool) => worksHere(session, splitToolId(tool).server));
   const isOnFor = (one: Task) => one.type === "agent" || acts(one) && isAbout(one);
-  const isOn = (task: ToolTask) => acts(task) && (snapshot === true || isAbout(task) || state.plan.some(isOnFor));
+  const isOn = (task: ToolTask) =>
+    snapshot !== false && acts(task) && (isAll || isAbout(task) || state.plan.some(isOnFor));
   const notes = new Map<string, string>();
 
   /** The result with the reason why the task cannot be undone, where there is one. */
@@ -55,17 +62,30 @@ export function withSnapshots(ports: RunPorts, { run, state, session, snapshots 
     },
   });
 
+  /** The result of a check, with the files put back where it failed. */
+  async function judged(task: Task, result: TaskResult): Promise<TaskResult> {
+    if (!isCheck(task, state.options)) return result;
+    const judged = checked(result);
+    if (judged.ok || judged.kind !== "failed" || rollback === undefined) return judged;
+    const words = await rollBack(snapshots, run);
+    log("warning", "run_rolled_back", { run, reason: words });
+    onRolledBack(run);
+    return { ...judged, error: `${judged.error.replace(/(?<![.!?])$/, ".")} ${words}` };
+  }
+
   return {
     ...ports,
     async callTool(task, args, options) {
-      if (!isOn(task)) return await ports.callTool(task, args, options);
-      const result = await ports.callTool(task, args, recording(task.id, options));
       // The calls of code belong to its task, which goes on.
-      return options.isFromCode ? result : await ended(task.id, result);
+      const isWhole = options.isFromCode !== true;
+      const given = isOn(task) ? recording(task.id, options) : options;
+      const result = await ports.callTool(task, args, given);
+      return isWhole ? await judged(task, await ended(task.id, result)) : result;
     },
     runAgent: async (task, input, options) =>
       await ended(task.id, await ports.runAgent(task, input, recording(task.id, options))),
-    runCode: async (task, given, options) => await ended(task.id, await ports.runCode(task, given, options)),
+    runCode: async (task, given, options) =>
+      await judged(task, await ended(task.id, await ports.runCode(task, given, options))),
   };
 }
 
