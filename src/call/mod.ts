@@ -54,6 +54,7 @@ export {
 export { reportSecrets, type SecretsReport } from "./secret_report.ts";
 export type { Session, SessionContext, Shared } from "./session.ts";
 export { retireUnused } from "./shared_servers.ts";
+export { CACHED } from "./stages/cache.ts";
 export { fileOf } from "./stages/observe.ts";
 export { withheldError } from "./stages/pin.ts";
 export { CALL_TIMEOUT_MS } from "./stages/send.ts";

@@ -1,6 +1,7 @@
 import type { Session } from "./session.ts";
 import { approve } from "./stages/approve.ts";
 import { audit } from "./stages/audit.ts";
+import { cache } from "./stages/cache.ts";
 import { commit } from "./stages/commit.ts";
 import { observe } from "./stages/observe.ts";
 import { guard } from "./stages/guard.ts";
@@ -26,6 +27,7 @@ export function createPipeline(session: Session): Next {
     // A task of a run may ask for approval where no rule does.
     approve(session),
     look(session),
+    ...Object.keys(session.config.cache).length > 0 ? [cache(session)] : [],
     commit(session),
     questions(session),
     send(session),

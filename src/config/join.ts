@@ -21,6 +21,7 @@ export interface Files {
 const GLOBAL_SECTIONS = [
   "engine",
   "embeddings",
+  "cache",
   "expose",
   "durability",
   "profile",
@@ -102,6 +103,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
     checks: global.checks ?? {},
     durability: global.durability ?? DEFAULTS.durability,
     profile: global.profile ?? DEFAULTS.profile,
+    cache: global.cache ?? {},
     expose,
     engine: { ...DEFAULTS.engine, ...defined(global.engine) },
     embeddings: { ...DEFAULTS.embeddings, ...defined(global.embeddings) },

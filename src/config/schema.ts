@@ -134,6 +134,8 @@ export const fileSchema = z.strictObject({
     /** Where other models are fetched from. */
     hub: z.url({ protocol: /^https?$/, error: "must be a URL" }).transform((url) => url.replace(/\/+$/, "")).optional(),
   }).optional(),
+  /** Tools whose results may be that old: `"docs:*": 5m`. */
+  cache: z.record(pattern, duration).optional(),
   expose: z.strictObject({
     /** What a client sees: our few tools, or every tool of every server. */
     tools: z.enum(["meta", "direct"]).optional(),
@@ -244,6 +246,7 @@ export interface Config {
   >;
   readonly profile: "full" | "minimal";
   readonly embeddings: Readonly<{ model: string; hub: string }>;
+  readonly cache: Readonly<Record<string, number>>;
   readonly expose: Readonly<{ tools: "meta" | "direct"; prefix: "server" | "none"; resources: boolean }>;
   readonly sandbox: Readonly<{ minimum_level: number }>;
   readonly secrets: SecretRules & { readonly store: "file" | "keyring" };
@@ -311,6 +314,7 @@ export const DEFAULTS = {
   profile: "full",
   engine: { idle_exit: 600_000, server_idle_stop: 600_000, auto_resume: 600_000, log_level: "info" },
   embeddings: { model: DEFAULT_MODEL, hub: "https://huggingface.co" },
+  cache: {},
   expose: { tools: "meta", prefix: "server", resources: true },
   sandbox: { minimum_level: 0 },
   secrets: { ...NO_SECRET_RULES, store: "file" },

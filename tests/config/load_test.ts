@@ -153,7 +153,7 @@ Deno.test("engine and embeddings are refused in a project's file", async () => {
     await place.trust();
     await assert.rejects(loadConfig(place.home, place.project), {
       code: "CONFIG_INVALID",
-      message: /engine, embeddings, expose, .* and agents belong into the global file/,
+      message: /engine, embeddings, cache, expose, .* belong into the global file/,
     });
   }
 });

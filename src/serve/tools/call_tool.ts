@@ -1,4 +1,4 @@
-import { CALL_TIMEOUT_MS, callTool as call, parseInput, resolveTool } from "../../call/mod.ts";
+import { CACHED, CALL_TIMEOUT_MS, callTool as call, parseInput, resolveTool } from "../../call/mod.ts";
 import { escapeReferences } from "../../dag/mod.ts";
 import {
   AgentCardsError,
@@ -13,6 +13,7 @@ import {
   type ToolResult,
   WORKFLOW_SERVER,
 } from "../../model/mod.ts";
+import { attachable } from "../../suggest/mod.ts";
 import { resultOfRun, workflowAnswer, type WorkSession } from "../../workflow/mod.ts";
 import { z } from "../../../deps.ts";
 import { DEFINITIONS } from "./definitions.ts";
@@ -59,8 +60,24 @@ async function withReadsAhead(
   if (outcome.kind !== "result" || caller.signal.aborted) return outcome;
   const { server, name } = session.tool(tool) ?? await resolveTool(session, tool);
   if (server === OWN_SERVER || server === WORKFLOW_SERVER) return outcome;
-  const made = { tool: toolId(server, name), arguments: given as JsonObject, result: outcome.result };
+  const result = withAge(session, outcome.result);
+  const made = { tool: toolId(server, name), arguments: given as JsonObject, result };
   return { kind: "result", result: await session.ahead.attach(session, made, caller) };
+}
+
+/** An answer from the cache that the user configured says so in its text, where its client shows that. */
+function withAge(session: WorkSession, result: ToolResult): ToolResult {
+  const ms = isObject(result._meta) ? result._meta[CACHED] : undefined;
+  const open = typeof ms === "number" ? attachable(session, result) : undefined;
+  if (!open) return result;
+  const text = `AgentCards: this answer was kept, as "cache" in config.yaml says, and is ${
+    describeAge(ms as number)
+  } old.`;
+  return { ...open, content: [...Array.isArray(open.content) ? open.content : [], { type: "text", text }] };
+}
+
+function describeAge(ms: number): string {
+  return ms < 120_000 ? `${Math.ceil(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /** The codes of calls that wait for a human. */
