@@ -41,6 +41,7 @@ const NAMES = [
   "guard",
   "budgets",
   "analytics",
+  "cluster",
   "undo",
   "snapshot",
 ] as const;

@@ -1,4 +1,4 @@
-// deno task test:postgres: the tests of the stores, and of what needs a PostgreSQL, on a real one.
+// deno task test:postgres [FILES | eval NAME …]: the tests of the stores, and of what needs a PostgreSQL, on a real one.
 import { fileURLToPath } from "node:url";
 import { withPostgres } from "./server.ts";
 
@@ -9,6 +9,7 @@ const TESTS = [
   "tests/postgres/cluster_test.ts",
   "tests/postgres/engine_test.ts",
   "tests/postgres/migrate_test.ts",
+  "tests/postgres/small_cluster_test.ts",
   "tests/postgres/view_test.ts",
   "tests/dag/journal_test.ts",
   "tests/vector/store_test.ts",
@@ -22,8 +23,11 @@ const TESTS = [
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const code = await withPostgres(async ({ url }) => {
+  const [first, ...rest] = Deno.args;
   const tests = new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", ...Deno.args.length > 0 ? Deno.args : TESTS],
+    args: first === "eval"
+      ? ["run", "-A", "tests/eval/main.ts", ...rest]
+      : ["test", "-A", ...first !== undefined ? Deno.args : TESTS],
     cwd: ROOT,
     env: { AGENTCARDS_TEST_POSTGRES: url },
   }).spawn();
