@@ -1,9 +1,10 @@
 import type { Database } from "../db/mod.ts";
 import { createPruner, HOUR_MS, isNoDatabase, KEPT } from "../db/start.ts";
 import { createQuietWork, messageOf } from "../model/mod.ts";
+import { unrefTimer } from "../platform/start.ts";
 import { log } from "../telemetry/mod.ts";
 import type { Metrics } from "../stats/mod.ts";
-import { createCallStore } from "./stores/call_store.ts";
+import { createCallStore, type FiledCall } from "./stores/call_store.ts";
 import type { CallRecord } from "./observer.ts";
 
 /** Files calls in the database, a batch at a time, off everyone's way. */
@@ -34,7 +35,8 @@ export function createCallLog(
     everyRows: mostKept / 10,
     prune: () => store.prune({ days: KEPT.calls.days, rows: mostKept }),
   });
-  let waiting: CallRecord[] = [];
+  let waiting: FiledCall[] = [];
+  let again: ReturnType<typeof setTimeout> | undefined;
   const filing = createQuietWork({ quietMs: QUIET_MS, latestMs: LATEST_MS }, () => void flush());
   let lastCall = -Infinity;
   const used = new Set<string>();
@@ -47,13 +49,21 @@ export function createCallLog(
     if (waiting.length === 0) return;
     const batch = waiting;
     waiting = [];
+    let isFiled = false;
     try {
       await store.add(batch);
+      isFiled = true;
       await metrics?.add(batch);
       await pruner.written(batch.length);
     } catch (error) {
-      // `status` tells about a database that cannot be used.
-      if (!isNoDatabase(error)) log("warning", "calls_not_recorded", { calls: batch.length, reason: messageOf(error) });
+      // `status` tells about a database that cannot be used. Nothing of the batch was written: it waits for the next time.
+      if (isNoDatabase(error) && !isFiled) {
+        waiting = [...batch, ...waiting].slice(-MAX_WAITING);
+        clearTimeout(again);
+        unrefTimer(again = setTimeout(() => void flush(), LATEST_MS));
+      } else if (!isNoDatabase(error)) {
+        log("warning", "calls_not_recorded", { calls: batch.length, reason: messageOf(error) });
+      }
     }
   }
 
@@ -65,7 +75,8 @@ export function createCallLog(
     isBusy: () => performance.now() - lastCall < BUSY_MS,
     record(call) {
       if (call.ok && used.size < MOST_USED) used.add(call.tool);
-      if (waiting.length < MAX_WAITING) waiting.push(call);
+      // Each keeps its time, however late it is filed.
+      if (waiting.length < MAX_WAITING) waiting.push({ ...call, at: Date.now() });
       lastCall = performance.now();
       filing.touch();
     },

@@ -53,10 +53,12 @@ export interface ResultStoreOptions {
   readonly database: Database;
   readonly limits: Pick<Limits, "results_bytes" | "results_age">;
   readonly isSynced: boolean;
+  /** True if other engines have the same database, and none of these files. */
+  readonly isShared?: boolean;
 }
 
 export function createResultStore(options: ResultStoreOptions): ResultStore {
-  const { directory, database, limits, isSynced } = options;
+  const { directory, database, limits, isSynced, isShared = false } = options;
   const table = createResultTable(database);
   const leftOver = createPruner({ everyMs: HOUR_MS, prune: () => removeLeftOver().catch(() => {}) });
 
@@ -85,6 +87,9 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
   async function note(row: ResultRow): Promise<void> {
     try {
       await table.put(row, limits.results_age);
+      if (isShared && row.run !== undefined) {
+        await table.putValue(row.handle, await fs.readTextFile(`${directory}/${row.handle}`));
+      }
     } catch (error) {
       // A file without a row is found all the same, and removed once it is old enough.
       if (isNoDatabase(error)) return;
@@ -135,8 +140,11 @@ export function createResultStore(options: ResultStoreOptions): ResultStore {
       try {
         return await load(`${directory}/${handle}`);
       } catch (error) {
-        if (fs.isNotFound(error)) throw gone();
-        throw error;
+        if (!fs.isNotFound(error)) throw error;
+        const value = isShared ? await table.valueOf(handle) : undefined;
+        if (value === undefined) throw gone();
+        await writeStored({ directory, handle, isSynced }, value);
+        return await load(`${directory}/${handle}`);
       }
     },
   };

@@ -66,7 +66,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const { db, database } = storage;
 
   const children = childrenOf(home);
-  const results = resultsOf(home, { db, settings });
+  const results = resultsOf(home, { ...storage, settings });
   const large = createLargeFrames(results, redactor);
   const { calls, stats, notices, ...seeing } = await openSeeing(home, db, redactor);
   const audit = auditOf(home, settings.audit);
@@ -256,13 +256,14 @@ function cataloguesOf(home: Home, db: Database): Shared["catalogues"] {
 
 function resultsOf(
   home: Home,
-  { db, settings: { limits, durability } }: { readonly db: Database; readonly settings: EngineSettings },
+  { db, engine, settings: { limits, durability } }: DatabaseChoice & { readonly settings: EngineSettings },
 ) {
   return createResultStore({
     directory: home.results,
     database: db,
     limits,
     isSynced: durability === "power",
+    isShared: engine !== undefined,
   });
 }
 

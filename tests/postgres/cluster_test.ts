@@ -123,8 +123,11 @@ Deno.test(
     const { homes: [a], clients: [first, second], folder } = pair;
     const file = `${folder}/oracle`;
     const id = await begin(first, [
-      task("acts", "kit:append", { file, line: "acts", ms: 500 }),
+      task("big", "kit:echo", { text: "x".repeat(200_000) }),
+      task("acts", "kit:append", { file, line: "acts", ms: 500 }, { depends_on: ["big"] }),
       task("then", "kit:append", { file, line: "then" }, { depends_on: ["acts"] }),
+      // A large output lies in a file of the first home.
+      task("end", "kit:echo", { text: "$OUTPUT[big]" }, { depends_on: ["then"] }),
     ]);
     await until("it acts", async () => (await linesOf(file)).includes("begin acts"));
     const { stdout } = await a.run(["engine", "drain"]);

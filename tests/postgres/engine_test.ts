@@ -81,8 +81,16 @@ Deno.test(
     assert.match(textOf(refused), /Workflows need the database|cannot be reached/);
     const away = await home.run(["status", "--json"]);
     assert.match(JSON.parse(away.stdout).database.problem, /cannot be reached/);
+    // An engine that starts now has the catalogue in a file.
+    await crash(home);
+    assert.equal(textOf(await client.use("kit:echo", { text: "anew" })), "kit: anew");
+    assert.match(textOf(await client.call("search_tools", { query: "echo a text" })), /kit:echo/);
     line.mend();
     assert.equal(statuses(await untilStatus(client, id, "completed")).b, "success");
+    await until("the call of meanwhile is filed", async () => {
+      const rows = await cluster.query("select 1 from tool_call where tool = 'kit:echo' and run is null");
+      return rows.length > 0;
+    });
     await assertNoPassword(home);
   },
 );

@@ -14,14 +14,19 @@ export interface CallFigures {
 const SEARCH = "agentcards:search_tools";
 const OWN = "agentcards:%";
 
+/** A call with the time of its end, in milliseconds since 1970. */
+export interface FiledCall extends CallRecord {
+  readonly at: number;
+}
+
 /** The table of recorded calls. */
 export function createCallStore(db: Database) {
   return {
-    async add(calls: readonly CallRecord[]): Promise<void> {
+    async add(calls: readonly FiledCall[]): Promise<void> {
       await db.query(
-        `insert into tool_call (tool, ms, ok, bytes, made_by, client, folder, run, task)
-         select tool, ms, ok, bytes, "by", client, folder, run, task from jsonb_to_recordset($1::jsonb) as t(
-           tool text, ms real, ok boolean, bytes integer, "by" text, client text, folder text, run text, task text)`,
+        `insert into tool_call (at, tool, ms, ok, bytes, made_by, client, folder, run, task)
+         select to_timestamp(at / 1000), tool, ms, ok, bytes, "by", client, folder, run, task from jsonb_to_recordset($1::jsonb) as t(
+           at float8, tool text, ms real, ok boolean, bytes integer, "by" text, client text, folder text, run text, task text)`,
         [[...calls]],
         { isLazy: true },
       );

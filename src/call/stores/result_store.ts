@@ -21,6 +21,17 @@ export function createResultTable(db: Database) {
         [handle, tool, bytes, ageMs, run ?? null],
       );
     },
+    /** Keeps the value itself, for engines that do not have its file. */
+    async putValue(handle: string, value: string): Promise<void> {
+      await db.query("insert into result_value (handle, value) values ($1, $2) on conflict (handle) do nothing", [
+        handle,
+        value,
+      ]);
+    },
+    async valueOf(handle: string): Promise<string | undefined> {
+      const [row] = await db.query<{ value: string }>("select value from result_value where handle = $1", [handle]);
+      return row?.value;
+    },
     /** Removes the rows that are too old and, oldest first, those over the quota, but none that an open run needs. */
     async prune(mostBytes: number): Promise<string[]> {
       const gone = await db.query<{ handle: string }>(
