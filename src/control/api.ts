@@ -95,6 +95,8 @@ export const PARAMS = {
     preview: z.boolean().optional(),
     take_back: z.boolean().optional(),
   }),
+  /** Takes back what clients did in this folder since the last prompt. */
+  prompt_undo: z.strictObject({ preview: z.boolean().optional(), take_back: z.boolean().optional() }),
   runs: z.strictObject({
     limit: z.number().int().min(1).max(1_000).optional(),
     status: z.array(z.enum(["running", "paused", "completed", "partial", "failed", "aborted"])).optional(),
@@ -189,6 +191,7 @@ interface Results extends PolicyResults {
   run_page: RunPage;
   run_show: RunDetails;
   run_task: TaskDetails;
+  prompt_undo: UndoReport;
   run_undo: UndoReport;
   runs: readonly RunReport[];
   search: Found;

@@ -75,7 +75,8 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor, search });
   const ahead = createReadsAhead({ learning, redactor });
-  const hooks = createHooks({ home, database: db, redactor, learning, sessions: () => open });
+  const snapshots = createSnapshots(home.snapshots);
+  const hooks = createHooks({ home, database: db, redactor, learning, snapshots, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
   const shared: Shared = {
     home,
@@ -110,7 +111,6 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   });
   const journal = journalOf(storage, { ...options, leaseMs: settings.lease });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
-  const snapshots = createSnapshots(home.snapshots);
   const workflows = createWorkflows({
     journal,
     snapshots,

@@ -8,7 +8,8 @@ import {
 } from "../call/mod.ts";
 import { type Home, hookKeyCheck } from "../config/mod.ts";
 import type { Database } from "../db/mod.ts";
-import { messageOf, PROMPT_EVENT } from "../model/mod.ts";
+import { END_EVENT, messageOf, PROMPT_EVENT } from "../model/mod.ts";
+import type { Snapshots } from "../snapshot/mod.ts";
 import { createPromptHints, type Learning, type PromptHints } from "../suggest/mod.ts";
 import { log as logLine, type Redactor } from "../telemetry/mod.ts";
 import type { Triggers } from "../workflow/mod.ts";
@@ -20,6 +21,7 @@ export interface HookOptions {
   readonly learning: Learning;
   /** The sessions that are open. */
   sessions(): ReadonlySet<Session>;
+  readonly snapshots: Pick<Snapshots, "prompts">;
 }
 
 /** The events of clients' hooks: their rows, their key, the files that wait, and those who learn from them. */
@@ -35,7 +37,7 @@ export interface Hooks extends AsyncDisposable {
   tell(triggers: Pick<Triggers, "onHook">): void;
 }
 
-export function createHooks({ home, database, redactor, learning, sessions }: HookOptions): Hooks {
+export function createHooks({ home, database, redactor, learning, snapshots, sessions }: HookOptions): Hooks {
   const log = createHookLog(database);
   const isKey = hookKeyCheck(home.hookKeys);
   /** Personal data is hidden where one of the sessions keeps it from agents. */
@@ -47,6 +49,7 @@ export function createHooks({ home, database, redactor, learning, sessions }: Ho
   const spooled = createSpoolReader({ folder: home.hooks, hooks: log, isKey, clean });
   const promptHints = createPromptHints(learning);
   log.observe(learnPrompts);
+  log.observe(recordPrompts(snapshots));
   return {
     log,
     isKey,
@@ -73,3 +76,16 @@ const learnPrompts: HookListener = ({ event, isDirect, content: { prompt } }, se
   session.words.add(prompt);
   session.observer.asked(prompt);
 };
+
+/** The files of the client's folder are recorded at a prompt and at the end of the turn, so that both can be compared. */
+function recordPrompts({ prompts }: Pick<Snapshots, "prompts">): HookListener {
+  return ({ event, isDirect, session: conversation }, session) => {
+    if (!isDirect || !session || conversation === null) return;
+    const done = event === PROMPT_EVENT
+      ? prompts.begins(session.cwd, conversation)
+      : event === END_EVENT
+      ? prompts.ends(conversation)
+      : undefined;
+    done?.catch((error) => logLine("warning", "prompt_not_recorded", { reason: messageOf(error) }));
+  };
+}

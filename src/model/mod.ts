@@ -33,7 +33,15 @@ export {
 export type { Expression, ExpressionNode } from "./cel/expression.ts";
 export { exposedName, exposedUri, exposedUriParts, mayBeOf } from "./exposed.ts";
 export { foldArguments } from "./fold.ts";
-export { HOOK_TOOL, type HookEvent, LONGEST_HOOK_TEXT, PROMPT_EVENT, TOOL_EVENT, UNJUDGED } from "./client/hook.ts";
+export {
+  END_EVENT,
+  HOOK_TOOL,
+  type HookEvent,
+  LONGEST_HOOK_TEXT,
+  PROMPT_EVENT,
+  TOOL_EVENT,
+  UNJUDGED,
+} from "./client/hook.ts";
 export { madeVisible, withoutInvisible } from "./invisible.ts";
 export {
   canonicalJson,

@@ -24,13 +24,18 @@ export async function pruneSnapshots({ folder, known, alone }: PruneOptions): Pr
       await fs.remove(join(folder, name)).catch(() => {});
     }
   }
-  if (gone.length === 0) return 0;
+  if (gone.length > 0) await pruneRepositories(folder, alone);
+  return gone.length;
+}
+
+/** Removes the lists and contents of repositories, or of one, that no record names any more. */
+export async function pruneRepositories(folder: string, alone: PruneOptions["alone"], only?: string): Promise<void> {
   for (const name of await namesIn(join(folder, "repositories"))) {
     const repository = join(folder, "repositories", name);
     const root = await fs.readTextFile(join(repository, "root")).catch(() => undefined);
-    if (root !== undefined) await alone(root, () => pruneRepository(folder, repository));
+    if (root === undefined || only !== undefined && root !== only) continue;
+    await alone(root, () => pruneRepository(folder, repository));
   }
-  return gone.length;
 }
 
 async function goneOf(runs: string, known: PruneOptions["known"]): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { AgentCardsError } from "../model/mod.ts";
 import { join } from "node:path";
-import { pruneSnapshots } from "./prune.ts";
+import { createPromptSnapshots, type PromptSnapshots } from "./prompts.ts";
+import { pruneRepositories, pruneSnapshots } from "./prune.ts";
 import { createRecorder } from "./recorder.ts";
 import { createSpanRecorder, readSpans, type SpanRecorder } from "./spans.ts";
 import { type UndoReport, type UndoRequest, undoSpans } from "./undo.ts";
@@ -13,6 +14,8 @@ export interface Snapshots {
   undo(run: string, request: UndoRequest): Promise<UndoReport>;
   /** Removes what is recorded of runs that `known` does not give back; the number of them. */
   prune(known: (runs: readonly string[]) => Promise<ReadonlySet<string>>): Promise<number>;
+  /** The files at prompts of clients. */
+  readonly prompts: PromptSnapshots;
 }
 
 /** Opens the folder of snapshots; nothing is made before something is recorded. */
@@ -21,6 +24,10 @@ export function createSnapshots(folder: string): Snapshots {
   const recordOf = (run: string) => join(folder, "runs", `${run}.jsonl`);
   return {
     ofRun: (run, cwd) => createSpanRecorder(recordOf(run), () => recorder.open(cwd)),
+    prompts: createPromptSnapshots(folder, {
+      recorder,
+      trim: (root) => pruneRepositories(folder, recorder.alone, root),
+    }),
     prune: (known) => pruneSnapshots({ folder, known, alone: recorder.alone }),
     async undo(run, request) {
       const { root } = await readSpans(recordOf(run));

@@ -66,6 +66,7 @@ interface Open {
 export function createSpanRecorder(
   path: string,
   opening: () => Promise<Recording | NotRecorded>,
+  { closesOthers = true } = {},
 ): SpanRecorder {
   const open = new Map<string, Promise<Open | string>>();
   let last: Promise<number> | undefined;
@@ -74,7 +75,7 @@ export function createSpanRecorder(
   async function prepared(recording: Recording): Promise<number> {
     const { root, spans } = await readSpans(path);
     if (root === undefined) await addRows(path, [{ kind: "begun", root: recording.root }]);
-    await closeLate(path, spans, recording);
+    if (closesOthers) await closeLate(path, spans, recording);
     return spans.reduce((most, { number }) => Math.max(most, number), 0);
   }
 

@@ -179,7 +179,7 @@ function notesOf(spans: readonly Span[], asked: string | undefined): string[] {
   return [
     ...also.length > 0 ? [`Undone with it, because they ran at the same time: ${names(also)}.`] : [],
     ...late.length > 0
-      ? [`The engine stopped during ${names(late)}: every change until it was back counts as made by it.`]
+      ? [`The end of ${names(late)} was not seen: every change until the next look counts as made by it.`]
       : [],
     ...older.length > 0 ? [`Left as they are, since nothing is known of them before: ${names(older)}.`] : [],
     ...nested.length > 0 ? [`Not recorded, repositories of their own: ${names(nested)}.`] : [],

@@ -6,6 +6,7 @@ import { askEngine } from "../../src/control/start.ts";
 import { HOOK_TOOL } from "../../src/model/client/hook.ts";
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
 import { createTestHome, endProcess, PROGRAM, type TestHome, testServer, until } from "../fixtures/gateway.ts";
+import { createRepository } from "../fixtures/repository.ts";
 
 const SETTINGS = `// my settings
 {
@@ -225,3 +226,40 @@ async function rowsOf(home: TestHome): Promise<Status["events"]> {
   const { events } = await askEngine(place, { method: "hooks", params: { limit: 1_000 } });
   return events as unknown as Status["events"];
 }
+
+Deno.test("what a client did since a prompt is taken back, whichever tool it used", async () => {
+  await using repository = await createRepository({ "a.txt": "a\n" });
+  await using installed = await install();
+  const { home, report } = installed;
+  await using client = await connectClient(home, {
+    args: ["serve", "--client", "claude-code"],
+    cwd: repository.dir,
+  });
+  await until("the engine answers", async () => textOf(await client.use("kit:echo", { text: "up" })) === "kit: up");
+  const recorded = async (kind: string) => {
+    const names = await Array.fromAsync(Deno.readDir(`${home.dir}/snapshots/prompts`)).catch(() => []);
+    const texts = await Promise.all(
+      names.map(({ name }) => Deno.readTextFile(`${home.dir}/snapshots/prompts/${name}`)),
+    );
+    return texts.join("").split(`{"kind":"${kind}"`).length - 1;
+  };
+  const turn = async (number: number, work: () => Promise<unknown>) => {
+    await report(client, "UserPromptSubmit", { prompt: `Prompt ${number}`, session_id: "conversation" });
+    await until(`the files before prompt ${number}`, async () => await recorded("before") === number);
+    await work();
+    await report(client, "Stop", { session_id: "conversation" });
+    await until(`the files after prompt ${number}`, async () => await recorded("after") === number);
+  };
+  await turn(1, () => repository.write("a.txt", "by the first\n"));
+  await repository.write("b.txt", "by a person\n");
+  await turn(2, () => repository.write("made.txt", "by the second\n"));
+  const undo = (...args: string[]) => home.run(["undo", "--json", ...args], { cwd: repository.dir });
+  const looked = JSON.parse((await undo("--dry-run")).stdout);
+  assert.deepEqual(looked.files, [{ path: "made.txt", change: "remove" }]);
+  assert.equal(JSON.parse((await undo("--yes")).stdout).state, "undone");
+  assert.equal(JSON.parse((await undo("--yes")).stdout).state, "undone", "then the prompt before");
+  assert.deepEqual((await repository.git("status", "--porcelain")).trim(), "?? b.txt");
+  const none = await undo("--yes");
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /No prompt is recorded/);
+});

@@ -232,7 +232,7 @@ Deno.test("a task during which the engine stopped is undone with all that came a
   const later = createSnapshots(`${run.home}/snapshots`);
   const report = await later.undo("wf_0", {});
   assert.equal(report.state, "undone");
-  assert.match(report.notes.join(), /The engine stopped during one/);
+  assert.match(report.notes.join(), /The end of one was not seen/);
   assert.equal(await Deno.readTextFile(`${repository.dir}/a.txt`), "a");
 });
 

@@ -22,4 +22,14 @@ export function addHooks(program: Command, { terminal, done }: Surroundings): vo
   hook.command("status").description("show where our hooks are, and what they reported")
     .option("--json", "print one JSON object")
     .action(async (options) => done(await (await files()).hookStatus(options, terminal)));
+  program.command("undo")
+    .description("take back what a client did in this git repository since the last prompt (needs hooks)")
+    .option("--dry-run", "show the change, make none")
+    .option("--take-back", "put back what the last undo took away, finished or not")
+    .option("--yes", "do not ask")
+    .option("--json", "print one JSON object")
+    .action(async (options) => {
+      const { undoPrompt } = await (import("../runs/undo.ts" as string) as Promise<typeof import("../runs/undo.ts")>);
+      done(await undoPrompt(options, terminal));
+    });
 }

@@ -27,8 +27,14 @@ export async function undoRun(given: string, options: UndoOptions, terminal: Ter
   return await undo((preview) => ask({ method: "run_undo", params: { ...params, preview } }), options, terminal);
 }
 
+/** `agentcards undo`: the same for what a client did in this folder since the last prompt. */
+export async function undoPrompt(options: Omit<UndoOptions, "task">, terminal: Terminal): Promise<number> {
+  const params = options.takeBack ? { take_back: true } : {};
+  return await undo((preview) => ask({ method: "prompt_undo", params: { ...params, preview } }), options, terminal);
+}
+
 /** Shows an undo, asks about it where somebody is there, and makes it. */
-export async function undo(
+async function undo(
   request: (preview: boolean) => Promise<UndoReport>,
   { dryRun, yes, json }: Pick<UndoOptions, "dryRun" | "yes" | "json">,
   terminal: Terminal,

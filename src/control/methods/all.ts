@@ -15,7 +15,7 @@ import {
   policyTest,
 } from "./policy.ts";
 import { now, runPage, runs, runTask } from "./pages.ts";
-import { approvals, decide, decideCall, observe, run, runShow, runUndo } from "./runs.ts";
+import { approvals, decide, decideCall, observe, promptUndo, run, runShow, runUndo } from "./runs.ts";
 import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
@@ -53,6 +53,7 @@ export const METHODS: Methods = {
   policy_revoke: policyRevoke,
   policy_suggest: policySuggest,
   policy_test: policyTest,
+  prompt_undo: promptUndo,
   restart,
   review,
   review_accept: reviewAccept,

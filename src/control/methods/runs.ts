@@ -59,6 +59,11 @@ export const runUndo: Method<"run_undo"> = async (
   return await gateway.snapshots.undo(row.id, { task, isPreview: preview, takesBack });
 };
 
+export const promptUndo: Method<"prompt_undo"> = async ({ gateway, session }, { preview, take_back: takesBack }) => {
+  const { cwd } = await session;
+  return await gateway.snapshots.prompts.undo(cwd, { isPreview: preview, takesBack });
+};
+
 export const observe: Method<"observe"> = async ({ session, signal, progress }, { id }) => {
   const { workflows } = await session;
   const row = await found(await session, id);

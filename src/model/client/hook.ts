@@ -11,6 +11,9 @@ export const LONGEST_HOOK_TEXT = 16_000;
 export const PROMPT_EVENT = "UserPromptSubmit";
 export const TOOL_EVENT = "PreToolUse";
 
+/** The client has come to the end of its turn. */
+export const END_EVENT = "Stop";
+
 /** An event of a client: a prompt, a use of one of its own tools, the end of a turn. */
 export interface HookEvent {
   /** The same for an event that arrives twice. */
