@@ -16,6 +16,7 @@ import type {
 } from "../workflow/mod.ts";
 import type {
   ApprovalReport,
+  ChainReport,
   EmbedProgress,
   EmbedReport,
   EngineReport,
@@ -135,6 +136,8 @@ export const PARAMS = {
     replace: z.boolean().optional(),
   }),
   workflow_show: z.strictObject({ name: text }),
+  /** Chains of direct calls that came back, as files of workflows; `save` keeps the one of that id. */
+  workflow_suggest: z.strictObject({ save: z.strictObject({ id: text, name: text }).optional() }),
   workflows: NONE,
 } as const;
 
@@ -212,6 +215,7 @@ interface Results extends PolicyResults {
   workflow_remove: { readonly removed: string; readonly path: string };
   workflow_save: SavedReport;
   workflow_show: SavedReport & { readonly text: string };
+  workflow_suggest: { readonly offers: readonly ChainReport[]; readonly saved: SavedReport | null };
   workflows: readonly SavedReport[];
 }
 

@@ -2,7 +2,7 @@ import type { Session, SessionContext } from "../call/mod.ts";
 import type { CodeRoom } from "../code/mod.ts";
 import type { Home } from "../config/mod.ts";
 import type { DatabaseState, HomeDatabase } from "../db/mod.ts";
-import type { Learning, ReadsAhead, Suggestions } from "../suggest/mod.ts";
+import type { Chains, Learning, ReadsAhead, Suggestions } from "../suggest/mod.ts";
 import type { Audit, Pins } from "../policy/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
 import type { AnalyticsState, Metrics } from "../stats/mod.ts";
@@ -27,6 +27,7 @@ export interface Gateway extends AsyncDisposable {
   readonly learning: Learning;
   readonly suggestions: Suggestions;
   readonly ahead: ReadsAhead;
+  readonly chains: Chains;
   /** The figures of calls. */
   readonly stats: Pick<Metrics, "usage" | "trends">;
   /** The copy of figures to another database; null where none is configured. */

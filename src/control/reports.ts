@@ -184,6 +184,14 @@ export interface SavedReport {
   readonly problem?: string;
 }
 
+/** A chain of direct calls that came back, as the file of a workflow. */
+export interface ChainReport {
+  readonly id: string;
+  readonly times: number;
+  readonly tools: readonly string[];
+  readonly text: string;
+}
+
 /** An event of a run without the values in it: what a page needs to draw the run. */
 export interface RunNotice {
   readonly run: string;

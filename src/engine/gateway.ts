@@ -19,7 +19,14 @@ import { AgentCardsError, describe } from "../model/mod.ts";
 import { type Audit, createRuleHistory, headSender, lazyGrants, openAudit, openPins } from "../policy/mod.ts";
 import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
-import { createLearning, createReadsAhead, createSuggestions, lessonsOf, together } from "../suggest/mod.ts";
+import {
+  createChains,
+  createLearning,
+  createReadsAhead,
+  createSuggestions,
+  lessonsOf,
+  together,
+} from "../suggest/mod.ts";
 import { createSnapshots } from "../snapshot/mod.ts";
 import { createRedactor, log, type LogLevel, type Redactor, startLog, stopLog } from "../telemetry/mod.ts";
 import { createToolSearch } from "../vector/mod.ts";
@@ -75,6 +82,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const search = createToolSearch({ database: db, models: home.models, isBusy });
   const learning = createLearning({ database: db, redactor, search });
   const ahead = createReadsAhead({ learning, redactor });
+  const chains = createChains({ learning, redactor });
   const snapshots = createSnapshots(home.snapshots);
   const hooks = createHooks({ home, database: db, redactor, learning, snapshots, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
@@ -97,12 +105,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     ...memoryOf(home, settings),
     record: calls.record,
     wasUsed: calls.wasUsed,
-    watch: (session) => together(learning.watch(session), ahead.watch(session)),
+    watch: (session) => together(learning.watch(session), ahead.watch(session), chains.watch(session)),
     experience: learning.searches,
     saved,
     runSaved: (session, name, call) => runSaved(session, name, call),
   };
-  const parts = () => ({ workflows, code, suggestions, promptHints: hooks.promptHints, ahead });
+  const parts = () => ({ workflows, code, suggestions, promptHints: hooks.promptHints, ahead, chains });
   const { sessions, open, openSession, closeSession, disposeAll } = createWorkSessions({
     shared,
     isClosing: children.isClosing,
@@ -153,6 +161,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     learning,
     suggestions,
     ahead,
+    chains,
     stats,
     analytics: seeing.analytics.state,
     saved,
@@ -178,6 +187,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       audit[Symbol.dispose]();
       await seeing.analytics[Symbol.asyncDispose]();
       await ahead.flush();
+      await chains.flush();
       await learning.flush();
       await cluster?.close();
       await storage.close();

@@ -8,7 +8,7 @@ export interface WorkSessionsOptions {
   /** Told of every session before it is opened. */
   onOpen(context: SessionContext): void;
   /** The parts that sessions have at hand, once all of them are made. */
-  parts(): Pick<WorkSession, "workflows" | "code" | "suggestions" | "promptHints" | "ahead">;
+  parts(): Pick<WorkSession, "workflows" | "code" | "suggestions" | "promptHints" | "ahead" | "chains">;
 }
 
 /** The sessions of a gateway. */

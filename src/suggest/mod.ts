@@ -1,6 +1,7 @@
 // The door of this room: other rooms import this file only.
 export { attachable } from "./ahead/attachment.ts";
 export { createReadsAhead, type MadeRun, type ReadsAhead } from "./ahead/reads_ahead.ts";
+export { type ChainOffer, type Chains, createChains } from "./chains/chains.ts";
 export { type Completion, filledIn, type Inferred } from "./complete.ts";
 export { feeds } from "./english/feeds.ts";
 export { sketchOf } from "./english/sketch.ts";

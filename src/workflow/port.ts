@@ -1,7 +1,7 @@
 import type { Session } from "../call/mod.ts";
 import type { CodeRoom } from "../code/mod.ts";
 import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
-import type { PromptHints, ReadsAhead, Suggestions } from "../suggest/mod.ts";
+import type { Chains, PromptHints, ReadsAhead, Suggestions } from "../suggest/mod.ts";
 import type { Request } from "./decisions.ts";
 import type { Decider, RunView } from "./decider.ts";
 
@@ -12,6 +12,7 @@ export interface WorkSession extends Session {
   readonly suggestions: Suggestions;
   readonly promptHints: PromptHints;
   readonly ahead: ReadsAhead;
+  readonly chains: Chains;
 }
 
 export interface StartRequest {

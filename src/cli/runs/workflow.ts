@@ -1,5 +1,5 @@
 import type { SavedReport } from "../../control/mod.ts";
-import { isObject, oneLine, sanitise } from "../../model/mod.ts";
+import { AgentCardsError, isObject, oneLine, sanitise } from "../../model/mod.ts";
 import { basename } from "node:path";
 import { ask } from "../ask.ts";
 import { runId } from "./find.ts";
@@ -110,6 +110,33 @@ export async function runWorkflow(
 ): Promise<number> {
   const saved = name.replace(/^workflow:/, "");
   return await carryRun({ method: "run", params: { saved, input: inputFrom(words) } }, { json, terminal });
+}
+
+/** `agentcards workflow suggest [--save ID --name NAME]` */
+export async function suggestWorkflows(
+  { save, name, json }: { readonly save?: string; readonly name?: string; readonly json?: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  if ((save === undefined) !== (name === undefined)) {
+    throw new AgentCardsError("USAGE", "--save ID and --name NAME belong together");
+  }
+  const params = save !== undefined && name !== undefined ? { save: { id: save, name } } : {};
+  const { offers, saved } = await ask({ method: "workflow_suggest", params });
+  if (saved) {
+    told(saved, { json, terminal });
+    return 0;
+  }
+  if (json) terminal.out(jsonLine({ offers }));
+  else if (offers.length === 0) {
+    terminal.out("No chain of calls came back three times with values that flow from one call into the next.\n");
+  }
+  const paint = painter(terminal.color);
+  for (const { id, times, tools, text } of json ? [] : offers) {
+    terminal.out(`${paint("bold", id)}  ${times} times: ${oneLine(tools.join(" → "), 300)}\n`);
+    terminal.out(`${sanitise(text).trimEnd().replace(/^/gm, "  ")}\n`);
+    terminal.out(`  agentcards workflow suggest --save ${id} --name NAME\n\n`);
+  }
+  return 0;
 }
 
 /** `agentcards workflow schema` */

@@ -30,6 +30,10 @@ export function addWorkflows(program: Command, { terminal, done }: Surroundings)
     .option("--replace", "take the place of the one of that name")
     .option("--json", "print one JSON object")
     .action(async (file, name, options) => done(await (await files()).importWorkflow([file, name], options, terminal)));
+  workflow.command("suggest").description("chains of calls that came back three times, as workflows to save")
+    .option("--save <id>", "save this one").option("--name <name>", "agents call it as workflow:NAME")
+    .option("--json", "print one JSON object")
+    .action(async (options) => done(await (await files()).suggestWorkflows(options, terminal)));
   workflow.command("schema").description("print the JSON Schema of workflow files, for editors")
     .action(async () => done(await (await files()).printSchema(terminal)));
   workflow.command("remove").argument("<name>").description("delete a saved workflow")

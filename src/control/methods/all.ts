@@ -16,7 +16,15 @@ import {
 } from "./policy.ts";
 import { now, runPage, runs, runTask } from "./pages.ts";
 import { approvals, decide, decideCall, observe, promptUndo, run, runShow, runUndo } from "./runs.ts";
-import { workflowCheck, workflowImport, workflowRemove, workflows, workflowSave, workflowShow } from "./saved.ts";
+import {
+  workflowCheck,
+  workflowImport,
+  workflowRemove,
+  workflows,
+  workflowSave,
+  workflowShow,
+  workflowSuggest,
+} from "./saved.ts";
 import { embed, index, restart } from "./servers.ts";
 import { signedIn } from "./sign_in.ts";
 import { stats } from "./stats.ts";
@@ -80,5 +88,6 @@ export const METHODS: Methods = {
   workflow_remove: workflowRemove,
   workflow_save: workflowSave,
   workflow_show: workflowShow,
+  workflow_suggest: workflowSuggest,
   workflows,
 };

@@ -1,8 +1,9 @@
 import { kindOf, type Task } from "../../dag/mod.ts";
 import { AgentCardsError, describe, nearest, oneLine, splitToolId } from "../../model/mod.ts";
 import { parseWorkflowFile, type SavedWorkflow, textOfRun } from "../../workflow/mod.ts";
+import type { ChainOffer } from "../../suggest/mod.ts";
 import type { Method } from "../context.ts";
-import type { SavedReport } from "../reports.ts";
+import type { ChainReport, SavedReport } from "../reports.ts";
 
 export const workflows: Method<"workflows"> = async ({ gateway, session }) => {
   const { workflows, broken } = await gateway.saved.all(await session);
@@ -50,6 +51,32 @@ export const workflowRemove: Method<"workflow_remove"> = async ({ gateway, sessi
     });
   }
 };
+
+export const workflowSuggest: Method<"workflow_suggest"> = async ({ gateway, session }, { save }) => {
+  const place = await session;
+  const offers = (await gateway.chains.offers(place)).map(chainReport);
+  if (!save) return { offers, saved: null };
+  const found = offers.find(({ id }) => id === save.id);
+  if (!found) {
+    throw new AgentCardsError("INPUT_INVALID", `There is no suggestion "${oneLine(save.id, 40)}"`, {
+      hint: offers.length > 0 ? `There are ${offers.map(({ id }) => id).join(", ")}.` : "There is none now.",
+    });
+  }
+  const saved = reportOf(await gateway.saved.save(save.name, found.text, false));
+  await gateway.chains.saved(place, found.id);
+  return { offers: [], saved };
+};
+
+/** A chain as the file of a workflow: values that were another each time are its parameters. */
+function chainReport({ id, times, tasks, said }: ChainOffer): ChainReport {
+  const plan: Task[] = tasks.map((task) => ({ ...task, type: "tool", depends_on: [] }));
+  const nameOf = (place: string) => place.slice(place.indexOf(".") + 1);
+  const chosen = said.map((place) =>
+    said.filter((one) => nameOf(one) === nameOf(place)).length > 1 ? `${place.replace(/\W/g, "_")}=${place}` : place
+  );
+  const text = textOfRun({ description: describedBy(plan), tasks: plan, options: {}, chosen });
+  return { id, times, tools: tasks.map(({ tool }) => tool), text };
+}
 
 /** People say `workflow:NAME` and `NAME`. */
 export function bare(name: string): string {

@@ -72,7 +72,18 @@ async function answer(session: WorkSession, { query, limit, server, detail }: Se
   const found = await findTools(session, { query, limit: limit ?? USUAL_LIMIT, ...server && { server } });
   const shown = [...found.tools, ...found.weak];
   session.observer.asked(query, shown.map((hit) => ({ tool: hit.tool.id, missing: missingOf(shown, hit) })));
-  return await render(found, { detail, shownWeak: limit ?? SHOWN_WEAK });
+  const notes = [...found.notes, ...chainNote(session, shown.map(({ tool }) => tool.id))];
+  return await render({ ...found, notes }, { detail, shownWeak: limit ?? SHOWN_WEAK });
+}
+
+/** Work that came back as single calls could be one call. */
+function chainNote(session: WorkSession, shown: readonly string[]): string[] {
+  const offer = session.chains.known(session).find(({ tasks }) => tasks.some(({ tool }) => shown.includes(tool)));
+  if (!offer) return [];
+  const tools = oneLine(offer.tasks.map(({ tool }) => tool).join(" → "), 200);
+  return [
+    `(${tools} was called one by one ${offer.times} times; the user can make it one call: agentcards workflow suggest)`,
+  ];
 }
 
 const OTHER_HITS = 3;
