@@ -1,5 +1,5 @@
 import { argumentCheck } from "../call/mod.ts";
-import { type Json, type JsonObject, messageOf } from "../model/mod.ts";
+import { canonicalJson, type Json, type JsonObject, messageOf, sha256 } from "../model/mod.ts";
 
 /** An answer as JSON, or the reason why it is none that fits. */
 export type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
@@ -26,6 +26,7 @@ export async function readAnswer(text: string, schema: JsonObject): Promise<Read
   }
   // As the one argument of a call, so that lists and texts are checked as objects are.
   const inputSchema = { type: "object", properties: { answer: schema }, required: ["answer"] };
-  const problems = await (await argumentCheck())({ inputSchema } as never, { answer: value });
+  const tool = { inputSchema, hash: await sha256(canonicalJson(inputSchema)) };
+  const problems = await (await argumentCheck())(tool, { answer: value });
   return problems.length === 0 ? { ok: true, value } : { ok: false, problem: problems.slice(0, 5).join("; ") };
 }

@@ -26,7 +26,7 @@ export { createPlaces, type SharedPlaces } from "./ready_queue.ts";
 export { plan, planAgain, requireFewTasks } from "./plan.ts";
 export { fillIn } from "./inputs.ts";
 export { escapeReferences, referencesIn } from "./references.ts";
-export { escapeInput, inputNamesIn, withInput } from "./condition/input.ts";
+export { escapeInput, INPUT_KEYS, inputNamesIn, withInput } from "./condition/input.ts";
 export { markRestored } from "./restored.ts";
 export { startRun } from "./run.ts";
 export type { AgentCall, AgentCalls, AgentOptions, CallOptions, Run, RunPorts, TaskResult } from "./run_port.ts";

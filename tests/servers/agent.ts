@@ -1,6 +1,7 @@
 // An agent program for tests: it does what the line `SCRIPT [...]` of its prompt says. `--acp` speaks the Agent Client
 // Protocol, `--claude` prints events as Claude Code does, without either it reads a prompt and prints an answer. A session
-// that is gone on with begins at the step that it had reached: its state is a file in the folder of --state.
+// that is gone on with begins at the step that it had reached: its state is a file in the folder of --state. --answers: a
+// file of JSON with words of prompts and the steps for them.
 import { TextLineStream } from "./lines.ts";
 
 type Message = Record<string, unknown>;
@@ -85,10 +86,18 @@ interface Teller {
   step?(step: Step): Promise<string | undefined>;
 }
 
-async function work(prompt: string, session: string, { tools, say, step: told }: Teller): Promise<void> {
+/** The steps for a prompt: those that it holds, else those of the first entry of --answers whose words it holds. */
+async function stepsFor(prompt: string): Promise<readonly Step[] | undefined> {
   const found = /^SCRIPT (.*)$/m.exec(prompt)?.[1];
-  if (found === undefined) return say(`heard: ${prompt}`);
-  const steps = JSON.parse(found) as Step[];
+  if (found !== undefined) return JSON.parse(found);
+  const file = option("answers");
+  const answers: [string, Step[]][] = file ? JSON.parse(await Deno.readTextFile(file)) : [];
+  return answers.find(([words]) => prompt.includes(words))?.[1];
+}
+
+async function work(prompt: string, session: string, { tools, say, step: told }: Teller): Promise<void> {
+  const steps = await stepsFor(prompt);
+  if (!steps) return say(`heard: ${prompt}`);
   const file = state && `${state}/${session}`;
   const memory = file && await Deno.readTextFile(file).then(JSON.parse, () => undefined) as Message | undefined;
   let { at = 0, answer = "" } = (memory ?? {}) as { at?: number; answer?: string };

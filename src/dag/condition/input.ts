@@ -11,13 +11,19 @@ interface Place {
   readonly text: string;
 }
 
+/** The keys of a task in which parameters may stand. */
+export const INPUT_KEYS = ["arguments", "context", "prompt", "agent", "tool"] as const;
+
 /** Tasks with the values of a saved workflow's parameters in place of `$INPUT.name`. A value is meant to the letter. */
 export function withInput(tasks: unknown, input: JsonObject | undefined): unknown {
   if (!Array.isArray(tasks) || !JSON.stringify(tasks).includes("$INPUT")) return tasks;
   return tasks.map((task) => {
     if (!isObject(task)) return task;
-    const filled = (["arguments", "context"] as const).filter((key) => key in task)
-      .map((key) => [key, fill(task[key] as Json, input)] as const);
+    const filled = INPUT_KEYS.filter((key) => key in task).map((key) => {
+      const value = fill(task[key] as Json, input);
+      // A prompt is a text, whatever is put into it.
+      return [key, key === "prompt" && isObject(value) ? JSON.stringify(value) : value] as const;
+    });
     return { ...task, ...Object.fromEntries(filled) };
   });
 }

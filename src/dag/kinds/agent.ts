@@ -14,7 +14,8 @@ export const AGENT: TaskKind<AgentTask> = {
   form: z.strictObject({
     ...COMMON_FIELDS,
     type: z.literal("agent").default("agent"),
-    agent: z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "must be the name of an agent, or auto"),
+    // In a file the name may be a parameter.
+    agent: z.string().regex(/^(?:\$INPUT\.)?[A-Za-z0-9][\w.-]{0,63}$/, "must be the name of an agent, or auto"),
     prompt: z.string().min(1).max(MAX_PROMPT),
     cwd: z.string().min(1).max(4_096).optional(),
     model: z.string().regex(/^[\w./:@[\]-]{1,200}$/, "must be the name of a model").optional(),

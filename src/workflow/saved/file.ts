@@ -1,4 +1,4 @@
-import { inputNamesIn, loadConditions, plan, type RunOptions } from "../../dag/mod.ts";
+import { INPUT_KEYS, inputNamesIn, loadConditions, plan, type RunOptions } from "../../dag/mod.ts";
 import {
   AgentCardsError,
   deepFreeze,
@@ -139,11 +139,18 @@ function listProblems(tasks: unknown, placeOf: PlaceOf): string[] {
   );
 }
 
+/** A task whose arguments are one parameter as a whole: any will do until it is run. */
+function withAnyArguments(task: unknown): unknown {
+  const isParameter = isObject(task) && typeof task.arguments === "string" &&
+    /^\$INPUT\.[A-Za-z_][\w-]*$/.test(task.arguments);
+  return isParameter ? { ...task, arguments: {} } : task;
+}
+
 /** The problems of the tasks by themselves: their forms, references, conditions, circles. Tools are not looked up. */
 async function taskProblems(tasks: readonly unknown[], placeOf: PlaceOf): Promise<string[]> {
   await loadConditions(tasks);
   try {
-    plan(tasks, { maxTasks: Infinity, check: () => [] });
+    plan(tasks.map(withAnyArguments), { maxTasks: Infinity, check: () => [] });
     return [];
   } catch (error) {
     const problems = error instanceof AgentCardsError && Array.isArray(error.data?.problems)
@@ -164,7 +171,7 @@ function inputProblems({ tasks, parameters }: Pick<Given, "tasks" | "parameters"
   return tasks.flatMap((task, i) => {
     const names = (() => {
       try {
-        return isObject(task) ? [...inputNamesIn(task.arguments), ...inputNamesIn(task.context)] : [];
+        return isObject(task) ? INPUT_KEYS.flatMap((key) => inputNamesIn(task[key])) : [];
       } catch (error) {
         return messageOf(error);
       }

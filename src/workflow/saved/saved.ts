@@ -15,6 +15,7 @@ import {
 } from "../../model/mod.ts";
 import { fs } from "../../platform/start.ts";
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseWorkflowFile } from "./file.ts";
 import { projectFolder } from "./places.ts";
 import { NO_PARAMETERS, type PreparedRun, preparedRun } from "./prepare.ts";
@@ -40,6 +41,8 @@ export interface SavedWorkflows {
   read(path: string): Promise<SavedWorkflow | undefined>;
 }
 
+/** The folder of the workflows that ship. */
+const SHIPPED = dirname(fileURLToPath(new URL("../shipped/incident.yaml", import.meta.url)));
 const NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
 /** A search waits so long for files that are being brought over from a database. */
 const PATIENCE_MS = 1_000;
@@ -54,6 +57,7 @@ export interface SavedOptions {
 
 export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions): SavedWorkflows {
   const own = createFolderReader(home.workflows);
+  const shipped = createFolderReader(SHIPPED);
   const readers = new Map<string, ReturnType<typeof createFolderReader>>();
   const tools = new WeakMap<SavedWorkflow, Promise<Tool>>();
   let migrating: Promise<void> | undefined;
@@ -68,18 +72,27 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
 
   const readerOf = (folder: string) => readers.getOrInsertComputed(folder, () => createFolderReader(folder));
 
+  /** The workflows that ship, where the user has agents that they are about. */
+  async function shippedFor({ loaded: { config } }: Place): Promise<FolderContent> {
+    const isUseful = Object.values(config.agents).some(({ isConfigured, disabled }) => isConfigured && !disabled);
+    return isUseful ? await shipped.read() : { workflows: [], broken: [] };
+  }
+
   async function read(place: Place): Promise<FolderContent> {
     const folder = projectFolder(place, "workflows");
-    const [mine, project] = await Promise.all([
+    const [mine, project, ours] = await Promise.all([
       own.read(),
       folder === undefined ? { workflows: [], broken: [] } : readerOf(folder).read(),
+      shippedFor(place),
     ]);
     // A project, whose files change with a pull, takes no name of the user's own.
     const taken = new Set([...mine.workflows, ...mine.broken].map(({ name }) => name));
     const free = ({ name }: { name: string }) => !taken.has(name);
+    const theirs = { workflows: project.workflows.filter(free), broken: project.broken.filter(free) };
+    for (const { name } of [...theirs.workflows, ...theirs.broken]) taken.add(name);
     return {
-      workflows: [...mine.workflows, ...project.workflows.filter(free)],
-      broken: [...mine.broken, ...project.broken.filter(free)],
+      workflows: [...mine.workflows, ...theirs.workflows, ...ours.workflows.filter(free)],
+      broken: [...mine.broken, ...theirs.broken],
     };
   }
 
@@ -96,6 +109,8 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
     if (found) return found;
     const unusable = broken.find((one) => one.name === name);
     if (unusable) throw new AgentCardsError("PLAN_INVALID", unusable.problem);
+    const ours = (await shipped.read()).workflows.find((one) => one.name === name);
+    if (ours) return ours;
     const near = nearest(name, workflows.map((one) => one.name));
     throw new AgentCardsError("TOOL_UNKNOWN", `There is no saved workflow "${oneLine(name, 80)}"`, {
       hint: near.length ? `Nearest: ${near.join(", ")}.` : "`agentcards workflow list` tells which there are.",
@@ -149,6 +164,11 @@ export function createSavedWorkflows({ home, migrate, onChange }: SavedOptions):
         if (!broken) throw error;
         return { ...broken, tasks: [], options: {}, hash: "", text: "" } as SavedWorkflow & BrokenWorkflow;
       });
+      if (dirname(found.path) === SHIPPED) {
+        throw new AgentCardsError("INPUT_INVALID", `workflow:${name} ships with AgentCards`, {
+          hint: "A workflow of yours with the same name takes its place.",
+        });
+      }
       if (dirname(found.path) !== home.workflows) {
         throw new AgentCardsError("INPUT_INVALID", `workflow:${name} is a file of the project: ${found.path}`, {
           hint: "Delete the file itself.",
