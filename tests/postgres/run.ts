@@ -11,6 +11,7 @@ const TESTS = [
   "tests/postgres/migrate_test.ts",
   "tests/postgres/small_cluster_test.ts",
   "tests/postgres/view_test.ts",
+  "tests/postgres/walk_test.ts",
   "tests/dag/journal_test.ts",
   "tests/vector/store_test.ts",
   "tests/graphrag/learning_store_test.ts",

@@ -1,7 +1,7 @@
 import type { Session } from "../../call/mod.ts";
 import type { Journal, RunRow } from "../../dag/mod.ts";
 import type { Database } from "../../db/mod.ts";
-import { AgentCardsError, describe, isObject, messageOf } from "../../model/mod.ts";
+import { AgentCardsError, describe, isObject, messageOf, within } from "../../model/mod.ts";
 import { unrefTimer } from "../../platform/start.ts";
 import { log } from "../../telemetry/mod.ts";
 import type { Workflows } from "../port.ts";
@@ -50,12 +50,14 @@ const LEFT_MS = 60_000;
 const WAIT_PER_RUN_MS = 20;
 const SOON_MS = 100;
 const ASK_EVERY_MS = 500;
+const JOINED_WITHIN_MS = 3_000;
 
 export function createCluster(options: ClusterOptions): Cluster {
   const { engine, database, journal, workflows, sessions, onWaiting, onUnusable } = options;
   const store = createEngineStore(database);
   const left = new Map<string, number>();
   let joined: { readonly epoch: number; readonly schema: number } | undefined;
+  const first = Promise.withResolvers<void>();
   let written = "";
   let isDraining = false;
   let isClosed = false;
@@ -80,6 +82,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     try {
       if (!joined) {
         joined = await store.join(engine);
+        first.resolve();
         written = "";
         if (isDraining) await store.setState(engine.id, joined.epoch, "draining");
       } else {
@@ -180,6 +183,8 @@ export function createCluster(options: ClusterOptions): Cluster {
       else if (message.run !== undefined) lookAt(message.run).catch(() => {});
     },
     async engines() {
+      // This one has its row a moment after its start; a database that is away says so itself.
+      await within(first.promise, JOINED_WITHIN_MS, "it is not open yet").catch(() => {});
       const rows = await store.engines();
       return rows.map((row) => ({
         ...row,
