@@ -38,7 +38,7 @@ export async function groupsOf(spans: readonly Span[], manifests: Manifests): Pr
   const found: Group[] = [];
   for (const members of groups) {
     const last = members.reduce((one, other) => other.to! > one.to! ? other : one);
-    const older = new Set(members.flatMap((span) => span.older));
+    const older = new Set(last.older);
     const changes = members[0]!.before === last.after
       ? []
       : changesBetween(await manifests.get(members[0]!.before), await manifests.get(last.after!));

@@ -59,7 +59,6 @@ export interface SpanRecorder {
 
 interface Open {
   readonly span: number;
-  readonly taken: Taken;
 }
 
 /** Opens the record of a run; spans that an engine left open are closed with the files as they are now. */
@@ -70,6 +69,9 @@ export function createSpanRecorder(
 ): SpanRecorder {
   const open = new Map<string, Promise<Open | string>>();
   let last: Promise<number> | undefined;
+  /** Spans that have no end yet, and the files before the first of those that overlap. */
+  let active = 0;
+  let base: Taken | undefined;
 
   /** The number of the newest span, once those of an earlier engine are closed. */
   async function prepared(recording: Recording): Promise<number> {
@@ -93,8 +95,14 @@ export function createSpanRecorder(
     const { recording, kept: { manifest, taken } } = found;
     const span = await (last = (last ?? prepared(recording)).then((number) => number + 1));
     const { nested, leftOut } = taken;
-    await addRows(path, [{ kind: "before", span, task, at: Date.now(), manifest, nested, leftOut }]);
-    return { span, taken };
+    if (active++ === 0) base = taken;
+    try {
+      await addRows(path, [{ kind: "before", span, task, at: Date.now(), manifest, nested, leftOut }]);
+      return { span };
+    } catch (error) {
+      active--;
+      throw error;
+    }
   }
 
   return {
@@ -123,10 +131,16 @@ export function createSpanRecorder(
       try {
         const begun = await beginning;
         if (typeof begun === "string") return undefined;
-        const found = await recorded();
-        if (typeof found === "string") return `It cannot be undone: ${found}`;
-        await addRows(path, [afterRow(begun, found.kept)]);
-        return undefined;
+        try {
+          const found = await recorded();
+          if (typeof found === "string") return `It cannot be undone: ${found}`;
+          const { manifest, taken } = found.kept;
+          const older = olderThan(base!, taken);
+          await addRows(path, [{ kind: "after", span: begun.span, at: Date.now(), manifest, older }]);
+          return undefined;
+        } finally {
+          active--;
+        }
       } catch (error) {
         return `It cannot be undone, the files after it could not be recorded: ${inOneLine(error)}`;
       }
@@ -153,13 +167,10 @@ export async function closeLate(path: string, spans: readonly Span[], recording:
   return true;
 }
 
-function afterRow({ span, taken: before }: Open, { manifest, taken }: Kept): Row {
-  return { kind: "after", span, at: Date.now(), manifest, older: olderThan(before, taken) };
-}
-
 /**
  * New files that are older than the snapshot before: they were ignored then, or lay outside of the repository, so that
- * nothing is known of what they were. A file that only got another name is known by its inode.
+ * nothing is known of what they were. A file that only got another name is known by its inode. The snapshot is the one
+ * before all tasks that overlap: during a later one, a task that goes on may have given a file another name.
  */
 function olderThan(before: Taken, { files }: Taken): string[] {
   const found = [...files].filter(([path, { stat }]) =>

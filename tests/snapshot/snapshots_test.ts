@@ -301,3 +301,19 @@ Deno.test("what is recorded of a run goes with the run, and the rest stays whole
   assert.match(await Deno.readTextFile(`${repository.dir}/other.txt`), /recorded before/);
   assert.match(await Deno.readTextFile(`${repository.dir}/a.txt`), /the run that goes/);
 });
+
+Deno.test("a file that is renamed while the files before an overlapping task are recorded is put back all the same", async () => {
+  await using repository = await createRepository({ "a.txt": "a", "b.txt": "b" });
+  await using run = await createRun(repository);
+  await run.recorder.before("one");
+  // For the second snapshot the file is not there: it lies outside while its names are listed.
+  const outside = `${run.home}/outside`;
+  await Deno.rename(`${repository.dir}/a.txt`, outside);
+  await run.recorder.before("two");
+  await Deno.rename(outside, `${repository.dir}/renamed.txt`);
+  await run.recorder.after("two");
+  await run.recorder.after("one");
+  assert.equal((await run.undo()).state, "undone");
+  const state = await repository.state();
+  assert.ok("a.txt" in state && !("renamed.txt" in state));
+});
