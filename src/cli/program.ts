@@ -10,6 +10,7 @@ import { addTools } from "./tools/commands.ts";
 import { addAudit, addSeeing } from "./seeing/commands.ts";
 import { addPolicy } from "./policy/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
+import { addService } from "./service/commands.ts";
 import { thisTerminal } from "./screen/terminal.ts";
 import { RUN_CODES, RUN_ID } from "./runs/help_texts.ts";
 import { addWorkflows } from "./runs/workflow_commands.ts";
@@ -359,6 +360,7 @@ const GROUPS = [
   addHome,
   addCluster,
   addEngine,
+  addService,
 ];
 
 function port(text: string): number {

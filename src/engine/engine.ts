@@ -31,6 +31,8 @@ import { listen } from "./listen.ts";
 import { abandonHome, CLOSE_WITHIN_MS, leaveUnclosed } from "./leaving.ts";
 import { watchPossession } from "./possession.ts";
 
+/** Set by the unit of a service: the engine is to be there all the time. */
+const SERVICE = "AGENTCARDS_SERVICE";
 const WARM_UP_AFTER_MS = 50;
 /** A client that began together with the engine gets its list of tools before the rest of the engine is loaded. */
 const REST_AFTER_MS = 100;
@@ -156,8 +158,10 @@ function idleTimer(gateway: Promise<Gateway>, stop: () => void) {
       gateway.then(async ({ idleExitMs, triggers }) => {
         const ms = await idleExitMs();
         clearTimeout(timer);
-        // A workflow that starts by itself keeps its engine.
-        if (!isBusy) timer = setTimeout(() => triggers.isOn() ? idle.rest() : stop(), ms);
+        // A workflow that starts by itself keeps its engine, and so does a service.
+        if (!isBusy && system.variable(SERVICE) === undefined) {
+          timer = setTimeout(() => triggers.isOn() ? idle.rest() : stop(), ms);
+        }
       }).catch(stop);
     },
   };

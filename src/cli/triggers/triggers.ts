@@ -8,6 +8,7 @@ import { exitCodeOf, printAnswer } from "../runs/answer.ts";
 import { ago } from "../screen/relative_time.ts";
 import { table } from "../screen/table.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
+import { hasService } from "../service/service.ts";
 
 /** `agentcards triggers` */
 export async function listTriggers({ json }: { json?: boolean }, terminal: Terminal): Promise<number> {
@@ -25,9 +26,10 @@ export async function listTriggers({ json }: { json?: boolean }, terminal: Termi
       ),
     );
     if (all.some(({ state }) => state === "on")) {
-      terminal.out(
-        "\nThe engine stays while one is on. After a restart of the machine it is back with your first client.\n",
-      );
+      const back = await hasService()
+        ? "when you log in: it is a service"
+        : "with your first client; `agentcards service install` has it start when you log in";
+      terminal.out(`\nThe engine stays while one is on. After a restart of the machine it is back ${back}.\n`);
     }
   }
   return all.some(({ state }) => state === "stopped" || state === "gone") ? 1 : 0;
