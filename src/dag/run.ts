@@ -179,7 +179,7 @@ export function startRun(
         ...approval !== undefined && { approval },
       });
       // A call that acts goes out only once it is certain that a crash will not forget it.
-      if (isActing) await written;
+      if (isActing || !writer.isSure()) await written;
       signal.throwIfAborted();
       // Its time counts from here on, and with the start of its server, which came before.
       began = performance.now() - starting;

@@ -83,6 +83,7 @@ export function tell(tasks: unknown[], options: StoryOptions = {}): Story {
     run: "wf_test",
     lost: lost.promise,
     fail: lost.resolve,
+    isSure: () => true,
     async append(event: RunEvent) {
       await append?.(event);
       written.push(event);

@@ -141,10 +141,7 @@ async function tryOnce(
   const { cluster, members, oracle, random } = scene;
   const tasks = tasksOf(name, random);
   const member = members[random.below(members.length)]!;
-  const seen = member.client.others.length;
-  const params = { name: "run_workflow", arguments: { tasks }, _meta: { progressToken: name } };
-  await member.client.send({ id: name, method: "tools/call", params });
-  const id = await toldId(member.client, seen);
+  const id = await begin(member.client, name, tasks);
   const wanted = random.below(5);
   await until("tasks began", () => oracle.begins(`${name}.`).length >= wanted, 10_000);
   await sleep(random.below(150));
@@ -163,6 +160,22 @@ async function tryOnce(
   await ended;
   const events = await eventsOf(cluster, id);
   return { counts: judge({ name, tasks, status, events, doubtful, oracle }), ms };
+}
+
+/** Starts a run, again where the engine has just lost its database or is starting. */
+async function begin(client: RawClient, name: string, tasks: readonly unknown[]): Promise<string> {
+  for (let i = 0; i < 50; i++) {
+    const seen = client.others.length;
+    const id = `${name} ${i}`;
+    const params = { name: "run_workflow", arguments: { tasks }, _meta: { progressToken: id } };
+    await client.send({ id, method: "tools/call", params });
+    const refused = client.answerTo(id).then(({ result }) => (result as { isError?: boolean }).isError === true);
+    const told = toldId(client, seen).catch(() => undefined);
+    const found = await Promise.race([told, refused.then((isRefused) => isRefused ? undefined : told)]);
+    if (found !== undefined) return found;
+    await sleep(200);
+  }
+  throw new Error("no engine took the run");
 }
 
 /** Makes a fault happen; resolves when it is over. */

@@ -28,6 +28,8 @@ export interface Writer {
   readonly lost: Promise<AgentCardsError>;
   /** Ends the heartbeat. */
   close(): void;
+  /** False while another engine may have taken over: what begins now waits for its row. */
+  isSure(): boolean;
   /** Lets others take the run up at once, when it breaks off. */
   release(): void;
   /** Says anew what the run needs, after tasks were added. */
@@ -107,8 +109,12 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
     const mine = [...open.values()].filter(({ isWritten }) => isWritten);
     if (mine.length === 0) return;
     try {
+      const since = mark();
       const kept = new Set((await (await ready()).renew(mine)).map(keyOf));
-      for (const entry of mine) if (!kept.has(keyOf(entry))) entry.lose(taken(entry.run));
+      for (const entry of mine) {
+        if (kept.has(keyOf(entry))) entry.since = since;
+        else entry.lose(taken(entry.run));
+      }
     } catch {
       // The next beat tries again; a row that cannot be written says so to its writer.
     }
@@ -116,19 +122,25 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
 
   /**
    * Makes sure that the lease is not over before a call that acts goes out: a process that was stopped between the
-   * commit and here asks again. `since`: the time before the row was sent.
+   * commit and here asks again.
    */
-  async function prove(held: Held, since: Mark): Promise<void> {
-    for (let last = since; elapsed(last) > leaseMs / 2;) {
-      last = mark();
-      if ((await (await ready()).renew([held])).length === 0) throw taken(held.run);
+  async function prove(entry: Open): Promise<void> {
+    while (!isSure(entry)) {
+      const since = mark();
+      if ((await (await ready()).renew([entry])).length === 0) throw taken(entry.run);
+      entry.since = since;
     }
+  }
+
+  /** True if nobody else can have the run yet. */
+  function isSure({ since }: Open): boolean {
+    return options.engine === undefined || elapsed(since) < leaseMs / 2;
   }
 
   function writer(run: string, epoch: number, head?: RunHead): Writer {
     const lost = Promise.withResolvers<AgentCardsError>();
     const held = { run, epoch };
-    const entry: Open = { ...held, isWritten: head === undefined, lose: lost.resolve };
+    const entry: Open = { ...held, isWritten: head === undefined, since: mark(), lose: lost.resolve };
     open.set(keyOf(held), entry);
     beat ??= setInterval(renew, leaseMs / 3);
     if (head) queue.begin(head, epoch);
@@ -138,13 +150,15 @@ export function createJournal(db: Database, options: JournalOptions): Journal {
       append: (event, summary) =>
         queue.append({ run, epoch, event, ...summary && { summary } }).then((since) => {
           entry.isWritten = true;
-          if (options.engine && event.kind === "started" && event.effect !== "read") return prove(held, since);
+          entry.since = since;
+          if (options.engine && "effect" in event && event.effect !== "read") return prove(entry);
         }).catch((error) => {
           const problem = error instanceof AgentCardsError ? error : unusable(error);
           lost.resolve(problem);
           throw problem;
         }),
       snapshot: async (state) => (await ready()).snapshot(held, state.seq, JSON.stringify(snapshotOf(state))),
+      isSure: () => isSure(entry),
       release() {
         // If it cannot be written, the lease runs out by itself.
         ready().then((store) => store.release(held)).catch(() => {});
@@ -217,6 +231,8 @@ const elapsed = ({ ticks, time }: Mark) => Math.max(performance.now() - ticks, D
 interface Open extends Held {
   /** True once the database knows of it. */
   isWritten: boolean;
+  /** The time before the last statement that found the lease in force. */
+  since: Mark;
   lose(reason: AgentCardsError): void;
 }
 
