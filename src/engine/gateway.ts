@@ -21,6 +21,7 @@ import { removeDrafts, VERSION } from "../platform/mod.ts";
 import { forgetShown } from "../serve/mod.ts";
 import {
   createChains,
+  createEpisodes,
   createLearning,
   createReadsAhead,
   createSuggestions,
@@ -83,6 +84,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   const learning = createLearning({ database: db, redactor, search });
   const ahead = createReadsAhead({ learning, redactor });
   const chains = createChains({ learning, redactor });
+  const episodes = createEpisodes({ learning, redactor });
   const snapshots = createSnapshots(home.snapshots);
   const hooks = createHooks({ home, database: db, redactor, learning, snapshots, sessions: () => open });
   const saved = createSavedWorkflows({ home, migrate: () => filesFromDatabase(home, db), onChange: search.prepare });
@@ -132,7 +134,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     onEnd: (state, session) => learning.ran(session, () => lessonsOf(state)),
   });
   const runSaved = hooks.noting(createSavedRunner(saved, workflows));
-  const suggestions = createSuggestions(learning);
+  const suggestions = createSuggestions(learning, episodes);
   workflows.observe(notices.run);
   workflows.observe(auditRuns(audit, workflows.state));
   const cluster = clusterOf(storage, { home, journal, workflows, sessions, onWaiting: notices.elsewhere });
@@ -188,6 +190,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
       await seeing.analytics[Symbol.asyncDispose]();
       await ahead.flush();
       await chains.flush();
+      await episodes.flush();
       await learning.flush();
       await cluster?.close();
       await storage.close();

@@ -87,7 +87,7 @@ export async function chooseTools(request: string, find: Find): Promise<Chosen> 
 
 /** Looks for what a text says without its literals, which mislead, and with them where nothing fits otherwise. */
 async function findEither(text: string, find: Find, limit: number): ReturnType<Find> {
-  const plain = withoutLiterals(text);
+  const plain = whatItSays(text);
   const found = await find(plain, limit);
   return found.fits || plain === text ? found : await find(text, limit);
 }
@@ -105,7 +105,7 @@ const KIND_WORDS: Partial<Record<Literal["kind"], string>> = {
 };
 
 /** A text without what is meant to the letter, which would say something of its own. */
-function withoutLiterals(text: string): string {
+export function whatItSays(text: string): string {
   const literals = literalsIn(text).filter(({ kind }) => kind in KIND_WORDS);
   return literals.reduceRight(
     (left, { kind, start, end }) => left.slice(0, start) + KIND_WORDS[kind] + left.slice(end),

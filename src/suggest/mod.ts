@@ -3,6 +3,7 @@ export { attachable } from "./ahead/attachment.ts";
 export { createReadsAhead, type MadeRun, type ReadsAhead } from "./ahead/reads_ahead.ts";
 export { type ChainOffer, type Chains, createChains } from "./chains/chains.ts";
 export { type Completion, filledIn, type Inferred } from "./complete.ts";
+export { createEpisodes } from "./episodes/episodes.ts";
 export { feeds } from "./english/feeds.ts";
 export { sketchOf } from "./english/sketch.ts";
 export { createLearning, type Learning, together } from "./learning.ts";

@@ -1,5 +1,5 @@
 import { createToolBook, knownTools, planTasks, type Session } from "../call/mod.ts";
-import type { RunOptions, RunState } from "../dag/mod.ts";
+import type { RunOptions, RunState, Task } from "../dag/mod.ts";
 import {
   type Experience,
   lowerBound,
@@ -18,15 +18,16 @@ import {
   type JsonObject,
   messageOf,
   splitToolId,
-  terms,
   type Tool,
   WORKFLOW_SERVER,
 } from "../model/mod.ts";
 import { costOf, effectOf, judge, maySpeculate } from "../policy/mod.ts";
 import { log } from "../telemetry/mod.ts";
-import { literalsIn } from "./english/literals.ts";
 import { type Completion, completionOf } from "./complete.ts";
+import type { Episodes } from "./episodes/episodes.ts";
+import { nearEpisode } from "./episodes/near.ts";
 import type { Learning } from "./learning.ts";
+import { wordsOf } from "./words_of.ts";
 import { chooseTools, findAmong } from "./choice.ts";
 import { type EarlierTask, type Hints, planChoices, type SuggestedTask, type Suggestion } from "./draft.ts";
 
@@ -36,6 +37,10 @@ export interface Proposal extends Suggestion {
   /** What keeps the workflow from being run as it stands. */
   readonly problem?: string;
   readonly notes: readonly string[];
+  /** The intent of the episode that it was made of. */
+  readonly episode?: string;
+  /** The tools that fit what is wanted best, for whoever plans it by hand. */
+  readonly likely: readonly Tool[];
 }
 
 /** Workflows for what is wanted in words, and what became of those that were suggested. */
@@ -47,8 +52,12 @@ export interface Suggestions {
   extend(session: Session, requirement: string, state: RunState): Promise<Proposal>;
   /** A workflow was suggested and began as `run`, if it did. */
   offered(session: Session, intent: string, proposal: Proposal, run?: string): void;
-  /** Somebody runs tasks of their own: those that were suggested, or others. */
-  ran(session: Session, tasks: unknown): void;
+  /** Somebody runs tasks of their own: those that were suggested, or others. Gives what they were suggested for. */
+  ran(session: Session, tasks: unknown): string | undefined;
+  /** A run began for an intent; without one for what the user said last. */
+  began(session: Session, run: string, intent: string | undefined): void;
+  /** A run succeeded: its tasks are an episode of its intent. */
+  succeeded(session: Session, run: string, plan: readonly Task[]): void;
   /** Somebody goes on with a run that began as a suggestion, or does not. */
   decided(run: string, isWanted: boolean): void;
   status(): Promise<{ readonly outcomes: number; readonly right: number; readonly speculate_at: number }>;
@@ -61,6 +70,9 @@ interface Offer {
   readonly confidence: number;
   readonly at: number;
   readonly run?: string;
+  readonly session: Session;
+  readonly intent: string;
+  readonly episode?: string;
 }
 
 /** So long what somebody runs is an answer to what was suggested. */
@@ -69,12 +81,15 @@ const ALWAYS = { times: 3, share: 0.9 };
 /** A word that came with more plans than this says nothing about any of them. */
 const SAYS_SOMETHING = 60;
 const MOST_OFFERS = 200;
+const SHOWN_LIKELY = 5;
 /** Where outcomes are kept. */
 const OUTCOMES = "outcomes";
 
-export function createSuggestions(learning: Learning): Suggestions {
+export function createSuggestions(learning: Learning, episodes: Episodes): Suggestions {
   const offers = new WeakMap<Session, Offer>();
   const byRun = new Map<string, Offer>();
+  /** The intents of runs that are not over. */
+  const intents = new Map<string, string>();
 
   async function propose(session: Session, intent: string, before: readonly EarlierTask[]): Promise<Proposal> {
     const { tools, notes } = await knownTools(session);
@@ -82,13 +97,20 @@ export function createSuggestions(learning: Learning): Suggestions {
     // A saved workflow is called by itself.
     const allowed = tools.filter(({ id, server }) => server !== WORKFLOW_SERVER && judge(policy, id).kind !== "deny");
     const experience = await learning.experienceOf(session);
-    const chosen = await chooseTools(intent, findAmong(session.shared.search, allowed));
+    const find = findAmong(session.shared.search, allowed);
+    const chosen = await chooseTools(intent, find);
     const byId = new Map(allowed.map((tool) => [tool.id, tool]));
+    const reads = (id: string) => byId.has(id) && effectOf(policy, byId.get(id)!) === "read";
     const hints = hintsOf(experience, {
       words: wordsOf(intent),
-      reads: (id) => byId.has(id) && effectOf(policy, byId.get(id)!) === "read",
+      reads,
     });
-    const suggestion = planChoices(chosen, hints, before);
+    const planned = planChoices(chosen, hints, before);
+    const near = before.length > 0
+      ? undefined
+      : await nearEpisode(intent, await episodes.all(session), { find, toolOf: (id) => byId.get(id), reads });
+    const suggestion = near && near.confidence > planned.confidence ? near : planned;
+    const likely = (await find(intent, SHOWN_LIKELY)).hits.map(({ tool }) => tool);
     const problem = suggestion.tasks.length === 0
       ? "no tool fits what is wanted"
       : suggestion.missing.length > 0
@@ -103,10 +125,15 @@ export function createSuggestions(learning: Learning): Suggestions {
       mode: mode === "speculative_execution" && !isRunnable ? "suggestion" : mode,
       ...problem !== undefined && { problem },
       notes,
+      likely,
     };
   }
 
-  async function judgeOffer({ experience, words, tasks, confidence }: Offer, right: boolean): Promise<void> {
+  async function judgeOffer(
+    { experience, words, tasks, confidence, session, episode }: Offer,
+    right: boolean,
+  ): Promise<void> {
+    if (episode !== undefined) await episodes.judged(session, episode, right);
     const outcomes = outcomesOf(await learning.state(OUTCOMES));
     await learning.keep(OUTCOMES, withOutcome(outcomes, { confidence, right }));
     if (!right) return;
@@ -134,8 +161,11 @@ export function createSuggestions(learning: Learning): Suggestions {
       });
       return await propose(session, requirement, before);
     },
-    offered(session, intent, { tasks, confidence }, run) {
+    offered(session, intent, { tasks, confidence, episode }, run) {
       const offer = {
+        session,
+        intent,
+        ...episode !== undefined && { episode },
         experience: learning.experienceOf(session),
         words: wordsOf(intent),
         tasks,
@@ -146,13 +176,35 @@ export function createSuggestions(learning: Learning): Suggestions {
       offers.set(session, offer);
       if (run === undefined) return;
       byRun.set(run, offer);
+      intents.set(run, intent);
       for (const old of [...byRun.keys()].slice(0, -MOST_OFFERS)) byRun.delete(old);
     },
     ran(session, tasks) {
       const offer = offers.get(session);
       offers.delete(session);
-      if (!offer || offer.run !== undefined || Date.now() - offer.at > ANSWERED_WITHIN_MS) return;
+      if (!offer || offer.run !== undefined || Date.now() - offer.at > ANSWERED_WITHIN_MS) return undefined;
       judged(offer, isAsSuggested(tasks, offer.tasks));
+      return hasSameTools(tasks, offer.tasks) ? offer.intent : undefined;
+    },
+    began(session, run, intent) {
+      const meant = intent ?? session.words.texts().at(-1);
+      if (meant === undefined) return;
+      intents.set(run, session.privacy?.hide(meant, "agentcards") ?? meant);
+      for (const old of [...intents.keys()].slice(0, -MOST_OFFERS)) intents.delete(old);
+    },
+    succeeded(session, run, plan) {
+      const intent = intents.get(run);
+      intents.delete(run);
+      const tasks = plan.flatMap((task) => task.type === "tool" && !task.until && !task.when ? [task] : []);
+      if (intent === undefined || tasks.length !== plan.length) return;
+      const bare = tasks.map(({ id, tool, arguments: args, depends_on }) => ({
+        id,
+        tool,
+        arguments: args,
+        ...depends_on.length > 0 && { depends_on },
+      }));
+      episodes.remember(session, intent, bare)
+        .catch((error) => log("warning", "learning_failed", { reason: messageOf(error) }));
     },
     decided(run, isWanted) {
       const offer = byRun.get(run);
@@ -188,15 +240,6 @@ export function cautiously(
   return { tasks: careful, options: { pause: "effects" } };
 }
 
-/** What a request is about, whatever it is about this time. */
-function wordsOf(request: string): string[] {
-  const plain = literalsIn(request).reduceRight(
-    (text, { start, end }) => text.slice(0, start) + text.slice(end),
-    request,
-  );
-  return [...new Set(terms(plain))].slice(0, 60);
-}
-
 function planName(tools: readonly string[]): string {
   return tools.join(" + ");
 }
@@ -210,6 +253,11 @@ function isAsSuggested(tasks: unknown, suggested: readonly SuggestedTask[]): boo
       return isObject(task) && task.tool === tool &&
         Object.entries(values).every(([name, value]) => canonicalJson(given[name] ?? null) === canonicalJson(value));
     });
+}
+
+function hasSameTools(tasks: unknown, suggested: readonly SuggestedTask[]): boolean {
+  return Array.isArray(tasks) && tasks.length === suggested.length &&
+    suggested.every(({ tool }, i) => isObject(tasks[i]) && tasks[i].tool === tool);
 }
 
 function outcomesOf(kept: unknown): Outcome[] {

@@ -57,16 +57,16 @@ const RESUME = z.strictObject({
 
 /** The request to run something: tasks, or an intent in words. */
 export type RunRequest =
-  | { readonly tasks: unknown[]; readonly options: RunOptions }
+  /** `label`: what the tasks are for, in words. */
+  | { readonly tasks: unknown[]; readonly options: RunOptions; readonly label?: string }
   | { readonly intent: string; readonly options: RunOptions };
 
 /** Checks what was sent to be run, or to be planned. */
 export function parseRunOrIntent(input: unknown): RunRequest {
   const { tasks, intent, options = {} } = parseInput(RUN, input);
-  if (tasks !== undefined && intent !== undefined) {
-    throw new AgentCardsError("INPUT_INVALID", "tasks and intent are both there; send one of them");
+  if (tasks !== undefined) {
+    return { tasks, options: options as RunOptions, ...intent !== undefined && { label: intent } };
   }
-  if (tasks !== undefined) return { tasks, options: options as RunOptions };
   if (intent !== undefined) return { intent, options: options as RunOptions };
   throw new AgentCardsError("INPUT_INVALID", "tasks is missing: send tasks, or intent to have them planned");
 }

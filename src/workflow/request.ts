@@ -1,10 +1,20 @@
 import type { RunOptions } from "../dag/mod.ts";
-import { AgentCardsError, type Caller, type JsonObject, oneLine, splitToolId, type Tool } from "../model/mod.ts";
+import {
+  AgentCardsError,
+  type Caller,
+  isObject,
+  type JsonObject,
+  oneLine,
+  signature,
+  splitToolId,
+  type Tool,
+} from "../model/mod.ts";
 import { cautiously, type Proposal } from "../suggest/mod.ts";
 import { workflowAnswer } from "./answer.ts";
 import { listRuns } from "./list.ts";
 import { meantTools, type RunAnswer, withReadsAhead } from "./attachments.ts";
 import { parseResumeOrReplan, parseRunOrIntent } from "./input.ts";
+import type { RunView } from "./decider.ts";
 import type { WorkSession } from "./port.ts";
 
 const SHOWN_REASONS = 24;
@@ -13,8 +23,12 @@ const SHOWN_REASONS = 24;
 export async function runRequest(session: WorkSession, input: unknown, caller: Caller): Promise<RunAnswer> {
   const request = parseRunOrIntent(input);
   if ("intent" in request) return await runIntent(session, request, caller);
-  session.suggestions.ran(session, request.tasks);
-  const view = await session.workflows.start({ ...request, name: "" }, { session, caller, by: "agent" });
+  const { tasks, options, label } = request;
+  const name = label === undefined ? "" : oneLine(label, 80);
+  const offered = session.suggestions.ran(session, tasks);
+  const view = await session.workflows.start({ tasks, options, name }, { session, caller, by: "agent" });
+  session.suggestions.began(session, view.id, label ?? offered);
+  noteSuccess(session, view);
   const answer = { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
   return await withReadsAhead(session, view, { answer, caller });
 }
@@ -25,11 +39,16 @@ export async function resumeRequest(session: WorkSession, input: unknown, caller
   if (!request) return { body: await listRuns(session) };
   if (request.action === "replan") return await replanRun(session, request, caller);
   const view = await session.workflows.resume(request, { session, caller, by: "agent" });
+  noteSuccess(session, view);
   if (request.action === "continue" || request.action === "abort") {
     session.suggestions.decided(request.workflow_id, request.action === "continue");
   }
   const answer = { ...await workflowAnswer(view, session), ...meantTools(request.tasks, view.state.plan) };
   return await withReadsAhead(session, view, { answer, caller });
+}
+
+function noteSuccess(session: WorkSession, { id, state }: RunView): void {
+  if (state.status === "completed") session.suggestions.succeeded(session, id, state.plan);
 }
 
 /** Plans what is wanted in words; where it is sure enough, the part that only reads is run at once. */
@@ -51,6 +70,7 @@ async function runIntent(
     { session, caller, by: "agent" },
   );
   session.suggestions.offered(session, intent, proposal, view.id);
+  noteSuccess(session, view);
   const { body, ...rest } = await workflowAnswer(view, session);
   return await withReadsAhead(session, view, { answer: { ...rest, body: { ...answer, ...body } }, caller });
 }
@@ -83,19 +103,38 @@ function toolIn(session: WorkSession, id: string): Tool | undefined {
 }
 
 /** The answer about a suggestion, with the next step. */
-function proposalAnswer({ mode, confidence, tasks, missing, explanation, problem, notes }: Proposal): JsonObject {
+function proposalAnswer(
+  { mode, confidence, tasks, missing, explanation, problem, notes, likely }: Proposal,
+): JsonObject {
   return {
     mode,
     confidence,
     workflow: {
       tasks: tasks.map(({ depends_on, ...task }) => ({ ...task, ...depends_on && { depends_on: [...depends_on] } })),
     },
+    ...mode === "explicit_required" && likely.length > 0 && { tools: likely.map((tool) => signature(tool)) },
+    ...tasks.length === 0 && likely.length > 0 && { skeleton: { tasks: skeletonOf(likely) } },
     missing: missing.map(({ tool, parameter, why, task }) => ({ task, tool, parameter, why })),
     explanation: explanation.slice(0, SHOWN_REASONS),
     ...problem !== undefined && { problem },
     ...notes.length > 0 && { notes: [...notes] },
     next: nextStep(mode, { isEmpty: tasks.length === 0, isMissing: missing.length > 0 }),
   };
+}
+
+/** The beginning of a workflow to be filled in: the tool that fits best, with the arguments that it needs. */
+function skeletonOf([tool]: readonly Tool[]): JsonObject[] {
+  const { properties, required } = tool!.inputSchema;
+  const names = Array.isArray(required) ? required.filter((name): name is string => typeof name === "string") : [];
+  const typeOf = (name: string) => {
+    const schema = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return isObject(schema) && typeof schema.type === "string" ? schema.type : "value";
+  };
+  return [{
+    id: "first",
+    tool: tool!.id,
+    arguments: Object.fromEntries(names.map((name) => [name, `<${typeOf(name)}>`])),
+  }];
 }
 
 function nextStep(mode: Proposal["mode"], { isEmpty, isMissing }: { isEmpty: boolean; isMissing: boolean }): string {

@@ -59,7 +59,7 @@ export const DEFINITIONS = {
       type: "object",
       properties: {
         tasks: { type: "array", items: { type: "object" } },
-        intent: { type: "string", description: "Instead of tasks: plans them" },
+        intent: { type: "string", description: "Alone: plans tasks; beside them: their purpose" },
         options: {
           type: "object",
           description:
