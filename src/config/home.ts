@@ -55,6 +55,8 @@ export interface Home {
   readonly analytics: string;
   /** The files of repositories before and after what changed them. */
   readonly snapshots: string;
+  /** The reports of supervisors. */
+  readonly reports: string;
   /** The ends of agent tasks so far, by kind of task. */
   readonly agents: string;
   /** The name of its engine among those that share a database. */
@@ -103,6 +105,7 @@ export function locateHome(env: Readonly<Record<string, string | undefined>> = s
     exporter: `${dir}/exporter.json`,
     analytics: `${dir}/analytics`,
     snapshots: `${dir}/snapshots`,
+    reports: `${dir}/reports.jsonl`,
     agents: `${dir}/agents.json`,
     identity: `${dir}/engine.json`,
   });

@@ -34,6 +34,7 @@ const GLOBAL_SECTIONS = [
   "health",
   "agents",
   "checks",
+  "supervisors",
 ] as const;
 
 /** A project may add servers and tighten policy, sandbox and limits; it never loosens them. */
@@ -100,6 +101,7 @@ export function joinConfig({ global, project, trusted, untrusted, folderOf }: Fi
     servers: all,
     agents: joinAgents(global.agents),
     routes: global.agents?.routes ?? [],
+    supervisors: global.supervisors ?? [],
     checks: global.checks ?? {},
     durability: global.durability ?? DEFAULTS.durability,
     profile: global.profile ?? DEFAULTS.profile,

@@ -31,6 +31,7 @@ export { type CarriedRule, type Permissions, readPermissions } from "./clients/p
 export { claudeSettings, managedPath } from "./clients/places.ts";
 export { entryAt, type FileEdit, newlyAllowed, reverse, rewrite } from "./clients/rewrite.ts";
 export { type AgentConfig, type AgentProtocol, requireAgent, type Route } from "./agents/agents.ts";
+export type { Supervisor } from "./supervisors/supervisors.ts";
 export { agentProgram, type Program, programsOf } from "./agents/programs.ts";
 export { UNITS } from "./duration.ts";
 export { harmlessVariables, isInherited, variablesNamed } from "./environment.ts";

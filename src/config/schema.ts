@@ -12,6 +12,7 @@ import {
   runChecksSchema,
 } from "./policy_schema.ts";
 import { SEEING_FIELDS } from "./seeing/schema.ts";
+import { type Supervisor, supervisorsSchema } from "./supervisors/supervisors.ts";
 import { NO_SECRET_RULES, type SecretRules } from "./secret_values.ts";
 
 const DEFAULT_MODEL = "all-MiniLM-L6-v2";
@@ -99,6 +100,7 @@ export const fileSchema = z.strictObject({
   servers: z.record(serverName, server).optional(),
   /** Agent programs that tasks of a workflow may name. */
   agents: agentsSchema.optional(),
+  supervisors: supervisorsSchema.optional(),
   /** Programs that `options.check` of a run may name. */
   checks: runChecksSchema.optional(),
   /** `power`: an acknowledged row survives a power cut; `process`: the end of the engine only. */
@@ -234,6 +236,7 @@ export interface Config {
   readonly agents: Readonly<Record<string, AgentConfig>>;
   /** The rules of the configuration that choose an agent, the first that holds. */
   readonly routes: readonly Route[];
+  readonly supervisors: readonly Supervisor[];
   readonly checks: Readonly<Record<string, RunCheck>>;
   readonly durability: "power" | "process";
   readonly engine: Readonly<
@@ -352,7 +355,7 @@ export const DEFAULTS = {
     runs_age: 30 * 86_400_000,
     runs_bytes: 256 * 1024 * 1024,
   },
-} as const satisfies Omit<Config, "servers" | "agents" | "routes" | "checks">;
+} as const satisfies Omit<Config, "servers" | "agents" | "routes" | "supervisors" | "checks">;
 
 /** The definition of a configured server, or an error with the nearest names. */
 export function requireServer(config: Config, name: string): ServerConfig {

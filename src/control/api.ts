@@ -11,6 +11,7 @@ import type {
   RunBody,
   RunDetails,
   RunReport,
+  SupervisoryReport,
   TriggerReport,
   TriggerText,
 } from "../workflow/mod.ts";
@@ -112,6 +113,8 @@ export const PARAMS = {
   stats: z.strictObject({ tool: optional, since: z.number().optional(), overlaps: z.boolean().optional() }),
   status: NONE,
   stop: NONE,
+  /** The newest reports of supervisors. */
+  supervisory_reports: z.strictObject({ limit: z.number().int().min(1).max(1_000).optional() }),
   tools: z.strictObject({ server: optional }),
   trigger_off: z.strictObject({ name: text }),
   /** Switches on the text with this hash, which a person was shown. */
@@ -169,6 +172,7 @@ interface Results extends PolicyResults {
   accept_database: { readonly problem: string | null };
   accept_sandbox: { readonly level: number };
   agents: readonly AgentReport[];
+  supervisory_reports: readonly SupervisoryReport[];
   approvals: readonly ApprovalReport[];
   audit_export: Record<never, never>;
   backup: { readonly bytes: number };

@@ -7,7 +7,7 @@ import type { Audit, Pins } from "../policy/mod.ts";
 import type { Snapshots } from "../snapshot/mod.ts";
 import type { AnalyticsState, Metrics } from "../stats/mod.ts";
 import type { Redactor } from "../telemetry/mod.ts";
-import type { Cluster, SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
+import type { Cluster, ReportBook, SavedWorkflows, Triggers, Workflows, WorkSession } from "../workflow/mod.ts";
 
 /** Everything behind the front door, wired once per process. The caller holds the home's lock. */
 export interface Gateway extends AsyncDisposable {
@@ -34,6 +34,8 @@ export interface Gateway extends AsyncDisposable {
   analytics(): Promise<AnalyticsState | null>;
   readonly saved: SavedWorkflows;
   readonly triggers: Triggers;
+  /** The reports of supervisors. */
+  readonly reports: ReportBook;
   readonly audit: Audit;
   /** The accepted definitions of all servers. */
   readonly pins: Pins;

@@ -1,7 +1,7 @@
 // The door of this room: other rooms import this file only.
 export { APPROVAL_MS, approvalHash, isGenuine, isNotAllowed, notAllowed } from "./approval.ts";
 export { type CodeCall, describeEffects } from "./code_call.ts";
-export { eventCondition, loadConditions, taskCondition } from "./condition/conditions.ts";
+export { eventCondition, loadConditions, supervisorCondition, taskCondition } from "./condition/conditions.ts";
 export {
   type CallAnswer,
   createEventStream,

@@ -8,8 +8,8 @@ import type { AgentLink, AgentServices, WorkSession } from "../workflow/mod.ts";
 import { listen } from "./listen.ts";
 
 /** The parts of an engine that agent tasks need. */
-export function agentServices(home: Home, parts: AgentServices["parts"]): AgentServices {
-  return { parts, past: openPastSuccess(home.agents), openLink: agentLinks(home) };
+export function agentServices(home: Home, given: Pick<AgentServices, "parts" | "reports">): AgentServices {
+  return { ...given, past: openPastSuccess(home.agents), openLink: agentLinks(home) };
 }
 
 /**

@@ -36,9 +36,11 @@ import {
   createCluster,
   createSavedRunner,
   createSavedWorkflows,
+  createSupervisors,
   createTriggers,
   createWorkflows,
   filesFromDatabase,
+  openReports,
 } from "../workflow/mod.ts";
 import { stdio, system } from "../platform/start.ts";
 import { agentServices } from "./agent_links.ts";
@@ -121,6 +123,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
   });
   const journal = journalOf(storage, { ...options, leaseMs: settings.lease });
   const code = createCodeRoom({ reaper: shared.reaper, cacheDirectory: home.cache, levelFile: home.sandbox });
+  const reports = openReports(home.reports);
   const workflows = createWorkflows({
     journal,
     snapshots,
@@ -129,7 +132,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     awaitEnd: (...given) => cluster?.awaitEnd(...given) ?? Promise.resolve(),
     sessions,
     code,
-    agents: agentServices(home, parts),
+    agents: agentServices(home, { parts, reports }),
     complete: (...given) => suggestions.complete(...given),
     onEnd: (state, session) => learning.ran(session, () => lessonsOf(state)),
   });
@@ -146,6 +149,12 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     databaseState: storage.state,
     ...stats,
     tell: notices.tell,
+  });
+  const supervisors = createSupervisors({
+    workflows,
+    sessions: open,
+    reports,
+    tell: (alert) => notices.tell({ kind: "act", ...alert }),
   });
   const triggers = createTriggers({ home, database: db, saved, workflows, openSession, closeSession });
   hooks.tell(triggers);
@@ -168,6 +177,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     analytics: seeing.analytics.state,
     saved,
     triggers,
+    reports,
     audit,
     pins,
     ...cluster && { cluster },
@@ -175,6 +185,7 @@ export async function createGateway(home: Home, options: GatewayOptions): Promis
     async [Symbol.asyncDispose]() {
       children.closing();
       watching[Symbol.dispose]();
+      supervisors[Symbol.dispose]();
       health[Symbol.dispose]();
       triggers.close();
       await workflows.close();

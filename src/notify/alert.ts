@@ -6,6 +6,8 @@ export interface Alert {
   readonly subject: string;
   readonly title: string;
   readonly text: string;
+  /** The names of the channels that tell it; those that are for its kind, where none are named. */
+  readonly channels?: readonly string[];
 }
 
 const QUIET_MS = 60_000;

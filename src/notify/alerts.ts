@@ -36,7 +36,7 @@ export function createAlerts({ settings, now = Date.now }: AlertOptions): Alerts
     const { desktop: isWanted, notes, channels } = await settings();
     if (isWanted && (alert.kind === "act" || notes)) desktop.show(alert);
     for (const [name, { channel, kinds }] of Object.entries(channels)) {
-      if (!kinds.includes(alert.kind)) continue;
+      if (!(alert.channels?.includes(name) ?? kinds.includes(alert.kind))) continue;
       sendTo(channel, alert).catch((error) =>
         log("warning", "alert_not_sent", { channel: name, reason: reasonOf(error) })
       );

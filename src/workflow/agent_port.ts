@@ -32,6 +32,7 @@ import {
 } from "../model/mod.ts";
 import { childSession, type SessionParts } from "./agent_session.ts";
 import type { WorkSession } from "./port.ts";
+import type { ReportBook } from "./supervisors/reports.ts";
 
 /** The way by which the program of an agent reaches its session. */
 export interface AgentLink extends AsyncDisposable {
@@ -42,6 +43,8 @@ export interface AgentLink extends AsyncDisposable {
 export interface AgentServices {
   /** The ends of agent tasks so far. */
   readonly past: PastSuccess;
+  /** The reports of supervisors, which an agent of the same run or folder is told. */
+  readonly reports: Pick<ReportBook, "list">;
   parts(): SessionParts;
   openLink(session: WorkSession): Promise<AgentLink>;
 }
@@ -185,6 +188,7 @@ async function work(options: AgentPortOptions, { task, prompt, how, origin, outs
   const agent = requireAgent(session.config.agents, task.agent);
   const { program, env } = session.agentProgram(agent);
   const folder = await folderOf(session, task);
+  const reported = await reportsFor(services.reports, [run, session.cwd]);
   const before = how.session?.resumes && how.session.agent === agent.name ? how.session.id : undefined;
   let meter: Meter | undefined;
   const child = childSession(session, {
@@ -212,7 +216,7 @@ async function work(options: AgentPortOptions, { task, prompt, how, origin, outs
     program,
     env,
     folder,
-    prompt: before === undefined ? prompt : resumedPrompt(prompt, how.before),
+    prompt: (before === undefined ? prompt : resumedPrompt(prompt, how.before)) + reported,
     model: task.model,
     session: before,
     hasOwnTools,
@@ -234,6 +238,16 @@ async function work(options: AgentPortOptions, { task, prompt, how, origin, outs
   const text = typeof value === "string" && !task.schema ? value : JSON.stringify(value);
   const result = { ...textResult(text), ...isObject(value) && { structuredContent: value } };
   return { reply: { kind: "result", result } as const, note };
+}
+
+const TOLD_REPORTS = 3;
+
+/** The newest reports of supervisors about a run and its folder, for the prompt of its next agent. */
+async function reportsFor(reports: Pick<ReportBook, "list">, subjects: readonly string[]): Promise<string> {
+  const found = (await Promise.all(subjects.map((subject) => reports.list(subject)))).flat();
+  if (found.length === 0) return "";
+  const lines = found.slice(0, TOLD_REPORTS).map(({ supervisor, text }) => `- ${supervisor}: ${oneLine(text, 500)}`);
+  return `\n\nReports of supervisors about this work:\n${lines.join("\n")}`;
 }
 
 interface OwnTool {

@@ -211,6 +211,7 @@ export function createLiveRuns(options: LiveRunsOptions) {
     },
     get: (id: string) => lives.get(id),
     idsOf: (session: Session) => [...started.get(session) ?? []],
+    all: () => [...lives.values()],
     isAny: () => lives.size > 0,
     count: () => lives.size,
     /** Waits until no run is running. */

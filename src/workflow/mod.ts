@@ -23,3 +23,5 @@ export type { HookEvent } from "./triggers/service.ts";
 export { stopTriggers } from "./triggers/trigger_store.ts";
 export { createTriggers, type TriggerReport, type Triggers, type TriggerText } from "./triggers/triggers.ts";
 export { createWorkflows } from "./workflows.ts";
+export { openReports, type ReportBook, type SupervisoryReport } from "./supervisors/reports.ts";
+export { createSupervisors } from "./supervisors/supervise.ts";

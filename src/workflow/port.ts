@@ -1,6 +1,6 @@
 import type { Session } from "../call/mod.ts";
 import type { CodeRoom } from "../code/mod.ts";
-import type { Held, Journal, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
+import type { Held, Journal, Run, RunEvent, RunOptions, RunState } from "../dag/mod.ts";
 import type { Chains, PromptHints, ReadsAhead, Suggestions } from "../suggest/mod.ts";
 import type { Request } from "./decisions.ts";
 import type { Decider, RunView } from "./decider.ts";
@@ -27,6 +27,12 @@ export interface StartRequest {
 /** Hears the events of runs. */
 export type RunListener = (run: string, event: RunEvent, session: Session) => void;
 
+/** A run that is running, with the handle that stops it. */
+export interface LiveView extends RunView {
+  readonly session: Session;
+  readonly run: Pick<Run, "hold" | "decide">;
+}
+
 /** All runs of an engine: those that run, and those that rest in the journal. */
 export interface Workflows {
   readonly journal: Journal;
@@ -51,6 +57,8 @@ export interface Workflows {
   state(id: string): RunState | undefined;
   /** The runs that a session has started or gone on with. */
   idsOf(session: Session): readonly string[];
+  /** The runs that are running just now. */
+  running(): readonly LiveView[];
   /** True if any run is running just now. */
   isRunning(): boolean;
   /** The number of runs that are running. */

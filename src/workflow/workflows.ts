@@ -373,6 +373,7 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
     },
     state: (id) => live.get(id)?.state,
     idsOf: live.idsOf,
+    running: live.all,
     isRunning: live.isAny,
     count: live.count,
     settled: live.settled,

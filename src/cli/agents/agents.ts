@@ -6,6 +6,7 @@ import { ask } from "../ask.ts";
 import { jsonLine } from "../json_out.ts";
 import { runId } from "../runs/find.ts";
 import { carryRun } from "../runs/run_loop.ts";
+import { ago } from "../screen/relative_time.ts";
 import { table } from "../screen/table.ts";
 import { painter, type Terminal } from "../screen/terminal.ts";
 
@@ -30,6 +31,20 @@ export async function listAgents({ json }: { readonly json?: boolean }, terminal
   ]);
   const head = ["agent", "protocol", "command", "from", "governed", "state"];
   terminal.out(`${table([head, ...rows], painter(terminal.color).bind(null, "bold"))}\n`);
+  return 0;
+}
+
+/** `agentcards agents reports` */
+export async function showReports({ json }: { readonly json?: boolean }, terminal: Terminal): Promise<number> {
+  const reports = await ask({ method: "supervisory_reports", params: {} });
+  if (json) terminal.out(jsonLine(reports));
+  else if (reports.length === 0) terminal.out("No supervisor has reported anything.\n");
+  else {
+    const lines = reports.map(({ at, supervisor, subject, text, done }) =>
+      `${ago(at)}  ${supervisor}  ${oneLine(subject, 100)}  ${done.join(", ")}: ${oneLine(text, 500)}\n`
+    );
+    terminal.out(lines.join(""));
+  }
   return 0;
 }
 

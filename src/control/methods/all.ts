@@ -1,6 +1,6 @@
 import type { Methods } from "../context.ts";
 import { contexts, drain, engines } from "./cluster.ts";
-import { agents } from "./agents.ts";
+import { agents, supervisoryReports } from "./agents.ts";
 import { acceptDatabase, acceptSandbox, auditExport, backup, stop } from "./home.ts";
 import { hooks } from "./hooks.ts";
 import { review, reviewAccept } from "./review.ts";
@@ -76,6 +76,7 @@ export const METHODS: Methods = {
   stats,
   status,
   stop,
+  supervisory_reports: supervisoryReports,
   tools,
   trigger_off: triggerOff,
   trigger_on: triggerOn,

@@ -15,13 +15,14 @@ const RECENT_RUNS = 8;
 const LONGEST_VALUE = 200_000;
 const SHOWN_RUNS = 20;
 const MINUTES = 60;
+const SHOWN_REPORTS = 5;
 
 export const now: Method<"now"> = async ({ gateway, session }): Promise<NowReport> => {
   const open = await session.catch((error) => ({ failure: describe(error) }));
   const usable = "failure" in open || !open.isUsable ? undefined : open;
   const isOpen = gateway.databaseState().kind === "open";
   const store = isOpen ? createCallStore((await gateway.database()).database) : undefined;
-  const [figures, minutes, live, recent, servers, disk, trends] = await Promise.all([
+  const [figures, minutes, live, recent, servers, disk, trends, reports] = await Promise.all([
     store?.figures().catch(() => undefined),
     store?.minutes(MINUTES).catch(() => undefined),
     isOpen ? reportsOf(gateway.workflows, { status: ["running", "paused"], limit: LIVE_RUNS }) : [],
@@ -31,6 +32,7 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
     usable ? serverReports(gateway, usable) : [],
     diskOf(gateway.home.dir),
     isOpen ? gateway.stats.trends().catch(() => []) : [],
+    gateway.reports.list(),
   ]);
   const open_calls = usable?.shared.approvals.list().length ?? 0;
   const problem = "failure" in open ? open.failure : open.isUsable ? undefined : describe(open.problem);
@@ -47,7 +49,10 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
       ...state.kind === "unusable" ? [describe(state.problem)] : [],
       ...disk?.problem ? [disk.problem] : [],
     ],
-    notes: trends.map(({ why }) => why),
+    notes: [
+      ...reports.slice(0, SHOWN_REPORTS).map(({ supervisor, text }) => `${supervisor}: ${text}`),
+      ...trends.map(({ why }) => why),
+    ],
     calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
     minutes: minutes ?? [],
     runs: live,

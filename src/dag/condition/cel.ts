@@ -10,6 +10,9 @@ const VARIABLES: Readonly<Record<Scope, readonly string[]>> = {
   until: ["output", "input"],
   event: ["event"],
   task: ["task"],
+  run: ["run"],
+  project: ["project"],
+  system: ["system"],
 };
 const insteadOfMatches = "contains(), startsWith() or endsWith()";
 const READERS = {
@@ -17,6 +20,9 @@ const READERS = {
   until: createLanguage({ variables: VARIABLES.until, insteadOfMatches }),
   event: createLanguage({ variables: VARIABLES.event, insteadOfMatches }),
   task: createLanguage({ variables: VARIABLES.task, insteadOfMatches }),
+  run: createLanguage({ variables: VARIABLES.run, insteadOfMatches }),
+  project: createLanguage({ variables: VARIABLES.project, insteadOfMatches }),
+  system: createLanguage({ variables: VARIABLES.system, insteadOfMatches }),
 };
 
 /** Reads a condition; throws an error that says what is wrong with it. */

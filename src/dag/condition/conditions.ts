@@ -4,7 +4,10 @@ import { isObject, messageOf } from "../../model/mod.ts";
  * The place where a condition stands: `when` of a task reads `deps`, `until` reads `output`, both read `input`; that of a
  * trigger reads `event`, that of a route `task`.
  */
-export type Scope = "when" | "until" | "event" | "task";
+export type Scope = "when" | "until" | "event" | "task" | Supervised;
+
+/** The subject of a supervisor, and the variable by which its condition reads it. */
+export type Supervised = "run" | "project" | "system";
 
 /** A condition of a task, in CEL. */
 export interface Condition {
@@ -56,6 +59,13 @@ export async function taskCondition(text: string): Promise<(task: unknown) => bo
   ({ compile } = await import("./cel.ts"));
   const condition = conditionOf(text, "task");
   return (task) => condition.holds({ task });
+}
+
+/** The condition of a supervisor over what it looks at. */
+export async function supervisorCondition(text: string, scope: Supervised): Promise<(facts: unknown) => boolean> {
+  ({ compile } = await import("./cel.ts"));
+  const condition = conditionOf(text, scope);
+  return (facts) => condition.holds({ [scope]: facts });
 }
 
 /** The tasks that the `when` of a task names: it waits until they have settled, whatever their end. */
