@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connectClient } from "../fixtures/client.ts";
 import { createTestHome, isAlive, testServer, until } from "../fixtures/gateway.ts";
 import { createRepository } from "../fixtures/repository.ts";
-import { run, task } from "../fixtures/workflow.ts";
+import { crash, run, task } from "../fixtures/workflow.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", ".gitignore": "ignored/\n*.log\n", "run.sh": "#!/bin/sh\n" };
 
@@ -105,4 +105,40 @@ Deno.test("a run whose check fails is rolled back, and the answer says so", asyn
   const kept = await run(client, [write("long enough to fail")], { check: "short" });
   assert.equal(kept.status, "failed");
   assert.notDeepEqual(await repository.state(), before, "nothing is put back unasked");
+});
+
+Deno.test("what a task had changed when its engine was killed is put back", async () => {
+  await using repository = await createRepository(FILES);
+  await using home = await createTestHome({ servers: { files: { ...testServer("files"), cwd: repository.dir } } });
+  const before = await repository.state();
+  await using client = await connectClient(home, { cwd: repository.dir });
+  const steps = [{ do: "write", path: "a.txt", text: "half" }, { do: "wait", path: "a.txt", ms: 60_000 }];
+  // Its end is never told: the engine dies in the middle of it.
+  client.call("run_workflow", { tasks: [change("edit", steps)] }).catch(() => {});
+  await until("the first change", async () => await Deno.readTextFile(`${repository.dir}/a.txt`) === "half");
+  await crash(home);
+  const { stdout } = await home.run(["runs", "--json"], { cwd: repository.dir });
+  const [{ id }] = JSON.parse(stdout);
+  await home.run(["runs", "abort", id], { cwd: repository.dir });
+  const undone = await home.run(["runs", "undo", id, "--yes", "--json"], { cwd: repository.dir });
+  assert.equal(JSON.parse(undone.stdout).state, "undone", undone.stderr);
+  assert.match(undone.stdout, /The end of edit was not seen/);
+  assert.deepEqual(await repository.state(), before);
+  const audited = await home.run(["audit", "--json"]);
+  assert.match(audited.stdout, /"kind":"undo"/);
+});
+
+Deno.test("a task whose files cannot be recorded is not begun, unless the run says so", async () => {
+  await using repository = await createRepository(FILES);
+  await using home = await createTestHome({ servers: { files: { ...testServer("files"), cwd: repository.dir } } });
+  await using client = await connectClient(home, { cwd: repository.dir });
+  // Where a folder was to be made lies a file.
+  await Deno.writeTextFile(`${home.dir}/snapshots`, "");
+  const tasks = [change("edit", [{ do: "write", path: "a.txt", text: "changed" }])];
+  const stopped = await run(client, tasks);
+  assert.equal(stopped.status, "failed");
+  assert.match(stopped.tasks[0]!.error!, /Nothing was sent: the files could not be recorded.*"snapshot": false/);
+  assert.equal(await Deno.readTextFile(`${repository.dir}/a.txt`), FILES["a.txt"]);
+  assert.equal((await run(client, tasks, { snapshot: false })).status, "completed");
+  assert.equal(await Deno.readTextFile(`${repository.dir}/a.txt`), "changed");
 });

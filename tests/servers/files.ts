@@ -5,13 +5,14 @@ const root = Deno.args.find((arg) => arg.startsWith("--root="))?.slice(7) ?? Den
 const string = { type: "string" };
 
 interface Step {
-  readonly do: "write" | "append" | "remove" | "rename" | "mode" | "link" | "replace";
+  readonly do: "write" | "append" | "remove" | "rename" | "mode" | "link" | "replace" | "wait";
   readonly path: string;
   readonly text?: string;
   /** Bytes, as base64. */
   readonly bytes?: string;
   readonly to?: string;
   readonly mode?: number;
+  readonly ms?: number;
 }
 
 async function make(step: Step): Promise<void> {
@@ -28,6 +29,7 @@ async function make(step: Step): Promise<void> {
     await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
     await Deno.rename(path, to);
   } else if (step.do === "mode") await Deno.chmod(path, step.mode!);
+  else if (step.do === "wait") await new Promise((resolve) => setTimeout(resolve, step.ms));
   else if (step.do === "link") await Deno.symlink(step.to!, path);
   else {
     await Deno.remove(path, { recursive: true });

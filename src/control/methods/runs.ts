@@ -16,9 +16,11 @@ import {
   unknownRun,
   type WorkSession,
 } from "../../workflow/mod.ts";
+import type { UndoReport } from "../../snapshot/mod.ts";
 import { basename } from "node:path";
 import type { Params } from "../api.ts";
 import type { ControlContext, Method } from "../context.ts";
+import type { Gateway } from "../gateway.ts";
 import { observeRun } from "../observe.ts";
 import type { ApprovalReport, RunProgress } from "../reports.ts";
 
@@ -56,13 +58,23 @@ export const runUndo: Method<"run_undo"> = async (
       hint: `Wait for its end, or give it up first: agentcards runs abort ${row.id}`,
     });
   }
-  return await gateway.snapshots.undo(row.id, { task, isPreview: preview, takesBack });
+  const report = await gateway.snapshots.undo(row.id, { task, isPreview: preview, takesBack });
+  return noted(gateway, report, row.id);
 };
 
 export const promptUndo: Method<"prompt_undo"> = async ({ gateway, session }, { preview, take_back: takesBack }) => {
   const { cwd } = await session;
-  return await gateway.snapshots.prompts.undo(cwd, { isPreview: preview, takesBack });
+  return noted(gateway, await gateway.snapshots.prompts.undo(cwd, { isPreview: preview, takesBack }));
 };
+
+/** Files that were put back are told in the audit. */
+function noted({ audit }: Pick<Gateway, "audit">, report: UndoReport, run?: string): UndoReport {
+  const { state, root, files } = report;
+  if (state === "undone" || state === "taken_back") {
+    audit.append({ kind: "undo", by: "human", run, state, project: root, files: files.length });
+  }
+  return report;
+}
 
 export const observe: Method<"observe"> = async ({ session, signal, progress }, { id }) => {
   const { workflows } = await session;

@@ -17,6 +17,8 @@ export type AuditKind =
   | "engine"
   /** A pinned definition or identity changed, was withheld, or was accepted by a person. */
   | "pin"
+  /** A person had the files put back that a run or a client had changed, or took that back. */
+  | "undo"
   /** The audit was read out. */
   | "export"
   /** Rows that could not be written. */

@@ -25,6 +25,7 @@ import {
   Value,
   Windowed,
 } from "../ui.js";
+import { Undo } from "../undo.js";
 import { useDecision } from "../decide.js";
 import { Pending } from "../pending.js";
 
@@ -169,6 +170,7 @@ function Actions({ run, onDone }) {
     !isOver && html`<${Confirm} label="Abort" sure="Abort this run?" disabled=${isBusy} onDo=${() =>
       decide({ workflow_id: run.id, action: "abort" })} />`
   }
+    ${isOver && html`<${Undo} run=${run} />`}
     </div><${Problem} error=${error} />${question}`;
 }
 
