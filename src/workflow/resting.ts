@@ -47,6 +47,14 @@ export function elsewhere(id: string, { cwd, variables = [] }: { cwd: string; va
   });
 }
 
+/** The error of a decision about a run that another engine is running. */
+export function runsElsewhere({ id, host }: RunRow): AgentCardsError {
+  const where = host === null ? "in another engine" : `in another engine, on ${host}`;
+  return new AgentCardsError("RUN_STATE", `${id} runs ${where}`, {
+    hint: "Its status can be asked for here; decide about it there, or here once it waits.",
+  });
+}
+
 /** The error of an approval whose call in the store is not the one that was asked for. */
 export function forged(id: string): AgentCardsError {
   return new AgentCardsError("RUN_STATE", `What ${id} shows is not what it asked for: its journal was edited`, {

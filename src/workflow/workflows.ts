@@ -30,6 +30,7 @@ import {
   requireFolder,
   requireRestoring,
   restingState,
+  runsElsewhere,
   tooLate,
   unknownRun,
 } from "./resting.ts";
@@ -112,7 +113,8 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
       const needs = await needsOf(session, fold.state.plan);
       live.requireOpen();
       const head = { id, name: oneLine(name, 200), cwd: session.cwd, summary: summaryOf(fold.state), ...needs };
-      const writer = journal.begin({ ...head, ...key !== undefined && { request: key } });
+      const { priority } = options;
+      const writer = journal.begin({ ...head, ...priority && { priority }, ...key !== undefined && { request: key } });
       const written = Promise.all(rows.map((row) => writer.append(row, asked && summaryOf(fold.state)))).then(() => {});
       for (const row of rows) onEvent(id, row, session);
       if (!asked) {
@@ -238,7 +240,8 @@ export function createWorkflows(options: WorkflowsOptions): Workflows {
       if (!carrier) throw elsewhere(id, row);
     }
     if (state.status === "running" && !isResting(row)) {
-      throw new AgentCardsError("RUN_STATE", `${id} runs in another engine`, { hint: "Try again in a moment." });
+      if (action === "status") return { id, state };
+      throw runsElsewhere(row);
     }
     return action === "status"
       ? { id, state: restingState(state) }

@@ -4,7 +4,7 @@ import { connectClient, type RawClient } from "../fixtures/client.ts";
 import { type Cluster, createCluster } from "../fixtures/cluster.ts";
 import { endProcess, type TestHome, testServer, until } from "../fixtures/gateway.ts";
 import { isOnPostgres } from "../fixtures/shared_database.ts";
-import { linesOf, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
+import { linesOf, refused, resume, run, statuses, task, toldId, untilStatus } from "../fixtures/workflow.ts";
 
 const ignore = !isOnPostgres;
 const LEASE_MS = 2_000;
@@ -124,12 +124,17 @@ Deno.test(
     const file = `${folder}/oracle`;
     const id = await begin(first, [
       task("big", "kit:echo", { text: "x".repeat(200_000) }),
-      task("acts", "kit:append", { file, line: "acts", ms: 500 }, { depends_on: ["big"] }),
+      task("acts", "kit:append", { file, line: "acts", ms: 1_500 }, { depends_on: ["big"] }),
       task("then", "kit:append", { file, line: "then" }, { depends_on: ["acts"] }),
       // A large output lies in a file of the first home.
       task("end", "kit:echo", { text: "$OUTPUT[big]" }, { depends_on: ["then"] }),
     ]);
     await until("it acts", async () => (await linesOf(file)).includes("begin acts"));
+    assert.equal((await resume(second, id, "status")).status, "running");
+    assert.match(
+      await refused(second.call("resume_workflow", { workflow_id: id, action: "abort" })),
+      /runs in another/,
+    );
     const { stdout } = await a.run(["engine", "drain"]);
     assert.match(stdout, /One run came to rest/);
     await untilStatus(second, id, "completed", 30_000);
