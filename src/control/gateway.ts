@@ -29,7 +29,7 @@ export interface Gateway extends AsyncDisposable {
   readonly ahead: ReadsAhead;
   readonly chains: Chains;
   /** The figures of calls. */
-  readonly stats: Pick<Metrics, "usage" | "trends">;
+  readonly stats: Pick<Metrics, "usage" | "kept" | "trends">;
   /** The copy of figures to another database; null where none is configured. */
   analytics(): Promise<AnalyticsState | null>;
   readonly saved: SavedWorkflows;

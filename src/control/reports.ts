@@ -253,6 +253,10 @@ export interface NowReport {
   readonly notes: readonly string[];
   /** Calls of the last day. */
   readonly calls: { readonly total: number; readonly failed: number; readonly p95_ms: number | null };
+  /** Tokens of results that no context got in the last day. */
+  readonly tokens_kept: number | null;
+  /** The reads that were made ahead since the engine began, and those that were of use. */
+  readonly ahead: { readonly made: number; readonly used: number };
   /** Calls and failures of each of the last 60 minutes, the oldest first. */
   readonly minutes: readonly { readonly calls: number; readonly failed: number }[];
   readonly runs: readonly RunReport[];

@@ -28,6 +28,7 @@ export async function openSeeing(home: Home, db: Database, redactor: Redactor): 
     stats: {
       // Those that are still to be filed are included.
       usage: async (query) => (await calls.flush(), await metrics.usage(query)),
+      kept: metrics.kept,
       trends: metrics.trends,
     },
   };

@@ -25,6 +25,8 @@ export interface Measured {
 export interface Metrics {
   add(calls: readonly Measured[]): Promise<void>;
   usage(query: UsageQuery): Promise<UsageReport>;
+  /** Tokens of results that no context of an agent got, since a time. */
+  kept(since: number): Promise<number>;
   /** Tools that got slower or fail more than they used to. */
   trends(): Promise<Trend[]>;
 }
@@ -79,6 +81,10 @@ export function createMetrics(db: Database): Metrics {
           p95_ms: percentile(sums, 0.95),
         })),
       };
+    },
+    async kept(since) {
+      const [sums, answered] = await Promise.all([store.sums("maker", { since }), store.answered({ since })]);
+      return Math.max(0, figuresOf("all", sums).tokens_kept - tokens(answered));
     },
     async trends() {
       const day = Date.now() - DAY_MS;

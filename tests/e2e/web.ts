@@ -12,9 +12,22 @@ const browser = await findBrowser();
 const PAGES = ["now", "runs", "new", "waiting", "servers", "tools", "knowledge", "policy", "audit", "usage"];
 const CONFIG = {
   servers: { kit: testServer("kit"), markup: testServer("markup") },
-  policy: { approve: ["kit:append"], effects: { "kit:echo": "read", "kit:wait": "read", "kit:add": "read" } },
+  agents: { helper: { command: "/bin/cat", protocol: "command" } },
+  policy: {
+    approve: ["kit:append"],
+    effects: { "kit:echo": "read", "kit:wait": "read", "kit:add": "read" },
+    rules: [{ name: "small_sums", match: ["kit:add"], then: "deny", when: "args.a == 1.0", mode: "observe" }],
+  },
 };
 const AXE = await readFile(new URL(import.meta.resolve("axe-core")), "utf8");
+
+/** Notes in a page how long each event was on its way, by the clock of this machine. */
+const HEAR = `import("/page/events.js").then(({ listen }) => {
+  globalThis.late = [];
+  listen(({ event }) => event && globalThis.late.push(Date.now() - event.at));
+})`;
+
+const say = (text: string) => Deno.stdout.write(new TextEncoder().encode(text));
 
 /** Rules of level A and AA that the present page breaks. */
 async function violations(page: Page): Promise<string[]> {
@@ -53,6 +66,7 @@ if (!browser) {
       task("report", "kit:echo", { text: "$OUTPUT[compare]" }),
       task("archive", "kit:echo", { text: "$OUTPUT[fetch]" }),
     ]);
+    assert.equal(first.status, "completed", JSON.stringify(first));
     const paused = await run(client, [
       task("text", "kit:echo", { text: "x" }),
       task("publish", "kit:append", { file: oracle, line: "$OUTPUT[text]" }),
@@ -89,6 +103,7 @@ if (!browser) {
     await test.step("a run as graph, timeline, tasks and events", async () => {
       await using tab = await visit(browser, dashboard);
       await tab.go(`runs/${first.workflow_id}`);
+      await tab.page.locator(".node").first().waitFor();
       assert.equal(await tab.page.locator(".node").count(), 5);
       assert.ok(await tab.page.locator(".node.critical").count() >= 2);
       await picture(tab.page, "run");
@@ -171,6 +186,55 @@ if (!browser) {
       assert.deepEqual(tab.problems, []);
     });
 
+    await test.step("a prompt goes to an agent, and its run is shown", async () => {
+      await using tab = await visit(browser, dashboard);
+      await tab.go("new");
+      await tab.page.getByLabel("Agent", { exact: true }).selectOption("helper");
+      await tab.page.getByLabel("Prompt").fill("say <b>nothing</b>");
+      await tab.page.getByRole("button", { name: "Ask it" }).click();
+      await tab.page.locator(".node.success").waitFor();
+      await tab.page.getByRole("tab", { name: "Tasks" }).click();
+      await tab.page.getByRole("link", { name: "agent", exact: true }).click();
+      await tab.page.getByRole("dialog").getByText("say <b>nothing</b>").first().waitFor();
+      assert.deepEqual(tab.problems, []);
+    });
+
+    await test.step("rules are shown, and past calls judged by them", async () => {
+      await using tab = await visit(browser, dashboard);
+      await tab.go("policy");
+      await tab.page.getByRole("row", { name: /small_sums \(observes\) deny kit:add args\.a == 1\.0/ }).waitFor();
+      await tab.page.getByRole("button", { name: "Replay" }).click();
+      await tab.page.getByText(/Of \d+ calls the rules would refuse 0 and ask about \d/).waitFor();
+      await tab.page.getByText(/Rules that only observe have [1-9]/).waitFor();
+      assert.deepEqual(await violations(tab.page), []);
+      assert.deepEqual(tab.problems, []);
+    });
+
+    await test.step("an undo is looked at before it is made", async () => {
+      await using tab = await visit(browser, dashboard);
+      await tab.go(`runs/${first.workflow_id}`);
+      await tab.page.getByRole("button", { name: "Undo its files…" }).click();
+      await tab.page.locator("dialog, main [role=alert]").first().waitFor();
+      assert.deepEqual(await violations(tab.page), []);
+      await tab.page.keyboard.press("Escape");
+      assert.deepEqual(tab.problems, []);
+    });
+
+    await test.step("an event reaches the page soon after it is journalled", async () => {
+      await using tab = await visit(browser, dashboard);
+      await tab.go("now");
+      await tab.page.locator(".link.open").waitFor({ state: "attached" });
+      await tab.page.evaluate(HEAR);
+      await run(client, Array.from({ length: 20 }, (_, i) => task(`t${i}`, "kit:wait", { ms: 20 * i })));
+      const heard = () => tab.page.evaluate(() => (globalThis as unknown as { late: number[] }).late);
+      await until("the end of the run", async () => (await heard()).length >= 40, 10_000);
+      const late = (await heard()).sort((a, b) => a - b);
+      const p95 = late[Math.floor(0.95 * late.length)]!;
+      await say(`${late.length} events: p50 ${late[late.length >> 1]} ms, p95 ${p95} ms, at most ${late.at(-1)} ms\n`);
+      assert.ok(p95 <= 200, `p95 is ${p95} ms`);
+      assert.deepEqual(tab.problems, []);
+    });
+
     await test.step("servers are started and stopped, the audit is verified, figures are there", async () => {
       await using tab = await visit(browser, dashboard);
       await tab.go("servers/kit");
@@ -230,9 +294,7 @@ if (!browser) {
         const painted = performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0;
         return { bytes: entries.reduce((sum, { transferSize }) => sum + transferSize, 0), paint: painted };
       });
-      await Deno.stdout.write(
-        new TextEncoder().encode(`Now: ${Math.round(bytes / 1_000)} kB, first paint after ${Math.round(paint)} ms\n`),
-      );
+      await say(`Now: ${Math.round(bytes / 1_000)} kB, first paint after ${Math.round(paint)} ms\n`);
       assert.ok(bytes <= 250_000, String(bytes));
     });
     await browser.close();

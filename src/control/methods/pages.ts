@@ -1,4 +1,5 @@
 import { createCallStore } from "../../call/mod.ts";
+import { DAY_MS } from "../../db/start.ts";
 import { AgentCardsError, cut, describe, type Json } from "../../model/mod.ts";
 import { system } from "../../platform/start.ts";
 import { diskOf } from "../../stats/mod.ts";
@@ -22,7 +23,7 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
   const usable = "failure" in open || !open.isUsable ? undefined : open;
   const isOpen = gateway.databaseState().kind === "open";
   const store = isOpen ? createCallStore((await gateway.database()).database) : undefined;
-  const [figures, minutes, live, recent, servers, disk, trends, reports] = await Promise.all([
+  const [figures, minutes, live, recent, servers, disk, trends, reports, kept] = await Promise.all([
     store?.figures().catch(() => undefined),
     store?.minutes(MINUTES).catch(() => undefined),
     isOpen ? reportsOf(gateway.workflows, { status: ["running", "paused"], limit: LIVE_RUNS }) : [],
@@ -33,6 +34,7 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
     diskOf(gateway.home.dir),
     isOpen ? gateway.stats.trends().catch(() => []) : [],
     gateway.reports.list(),
+    isOpen ? gateway.stats.kept(Date.now() - DAY_MS).catch(() => null) : null,
   ]);
   const open_calls = usable?.shared.approvals.list().length ?? 0;
   const problem = "failure" in open ? open.failure : open.isUsable ? undefined : describe(open.problem);
@@ -54,6 +56,8 @@ export const now: Method<"now"> = async ({ gateway, session }): Promise<NowRepor
       ...trends.map(({ why }) => why),
     ],
     calls: { total: figures?.total ?? 0, failed: figures?.failed ?? 0, p95_ms: figures?.p95 ?? null },
+    tokens_kept: kept,
+    ahead: gateway.ahead.status(),
     minutes: minutes ?? [],
     runs: live,
     recent,

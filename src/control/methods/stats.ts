@@ -33,7 +33,9 @@ async function overlapsOf(session: Session, tools: readonly Tool[], usage: reado
     const { hits } = await session.shared.search.search(others, `${tool.name} ${tool.description}`, others.length);
     for (const { tool: other, score } of hits) {
       if (!overlap(tool, other, score)) continue;
-      const [a, b] = [used.get(tool.id)!, used.get(other.id)!].sort((one, two) => two.calls - one.calls) as [
+      const [a, b] = [used.get(tool.id)!, used.get(other.id)!].sort((one, two) =>
+        two.calls - one.calls || (one.name < two.name ? -1 : 1)
+      ) as [
         Usage,
         Usage,
       ];

@@ -87,10 +87,14 @@ export function spansOf(notices, now) {
   return { length: Math.max(1, clock(end)), spans };
 }
 
+const ENDS = new Set(["done", "failed", "in_doubt"]);
+
 /** The tasks that decided how long the run took: back from the one that ended last, always to the need that ended last. */
-export function critical({ reports }) {
+export function critical({ reports, notices = [] }) {
   const byId = new Map(reports.map((task) => [task.id, task]));
-  const endOf = (task) => task.began === null ? -1 : task.began + task.ms;
+  // The time of a task counts from before its server was started: the row of its end says when that really was.
+  const ended = new Map(notices.filter(({ kind }) => ENDS.has(kind)).map(({ task, at }) => [task, at]));
+  const endOf = (task) => task.began === null ? -1 : ended.get(task.id) ?? task.began + task.ms;
   let at = reports.reduce((best, task) => endOf(task) > (best ? endOf(best) : -1) ? task : best, undefined);
   const path = new Set();
   while (at && !path.has(at.id)) {

@@ -91,7 +91,10 @@ export default function Audit() {
                     <span role="cell" class="c-time">${dateTime(
                       row.at,
                     )}</span><span role="cell" class="c-status"><${Status} of=${row.outcome ??
-                      row.kind} /></span><span role="cell" class="c-name">${plain(row.tool ?? "–", 100)}</span>
+                      row.kind} /></span><span role="cell" class="c-name">${plain(
+                        row.tool ?? (row.kind === "run" ? "run" : "–"),
+                        100,
+                      )}</span>
                     <span role="cell" class="c-more">${plain(
                       [row.by, row.client].filter(Boolean).join(", "),
                       80,

@@ -24,6 +24,7 @@ export default function Knowledge() {
   const edges = (data?.edges ?? []).filter(({ from, to }) => !chosen || from === chosen || to === chosen);
   const nodes = (data?.nodes ?? []).toSorted((a, b) => b.rank - a.rank);
   const { outcomes = 0, right = 0 } = status.data?.suggestions ?? {};
+  const { made = 0, used = 0 } = status.data?.ahead ?? {};
   return html`<h1>Knowledge</h1><${Problem} error=${error} onRetry=${reload} />
     ${
     data && nodes.length === 0 && html`
@@ -39,6 +40,8 @@ export default function Knowledge() {
         new Set(nodes.map(({ group }) => group)).size,
       )} communities${outcomes > 0
         ? `; of ${count(outcomes)} suggestions ${percent(right, outcomes)} were right`
+        : ""}${made > 0
+        ? `; of ${count(made)} reads made ahead ${count(used)} were of use and ${count(made - used)} for nothing`
         : ""}</p>
       <${Drawing} nodes=${nodes} edges=${data.edges} chosen=${chosen} onChoose=${setChosen} />
       <div class="columns">

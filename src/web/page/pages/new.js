@@ -12,7 +12,7 @@ const EXAMPLE = `tasks:
     arguments: { text: "$OUTPUT[first]" }
 `;
 
-/** Starts a run: a saved workflow, or tasks as YAML. */
+/** Starts a run: a saved workflow, tasks as YAML, or a prompt for an agent. */
 export default function New({ rest: [name] }) {
   const saved = useLoad((signal) => ask("workflows", {}, signal));
   const [work, setWork] = useState({});
@@ -65,6 +65,9 @@ export default function New({ rest: [name] }) {
                   start({ saved: chosen.name, input })} />
               </div>
             `}
+            <h2>A prompt for an agent</h2>
+            <${Agent} onRun=${(task) => start({ name: `${task.agent}: ${task.prompt.slice(0, 60)}`, tasks: [task] })}
+              isBusy=${work.isBusy} />
           </section>
       <section aria-labelledby="tasks">
         <h2 id="tasks">Tasks as YAML</h2>
@@ -73,6 +76,43 @@ export default function New({ rest: [name] }) {
     </div>
     <${Problem} error=${work.error} />
     <${Questions} questions=${questions} />
+  `;
+}
+
+/** One task of an agent program that is configured, or that is on this machine. */
+function Agent({ onRun, isBusy }) {
+  const { data, error, reload } = useLoad((signal) => ask("agents", {}, signal));
+  const [agent, setAgent] = useState("");
+  const [prompt, setPrompt] = useState("");
+  const usable = (data ?? []).filter(({ problem }) => problem === null);
+  const chosen = usable.find(({ name }) => name === agent) ?? usable[0];
+  const run = (event) => {
+    event.preventDefault();
+    onRun({ id: "agent", type: "agent", agent: chosen.name, prompt });
+  };
+  return html`
+    <${Problem} error=${error} onRetry=${reload} />
+    ${data && usable.length === 0 && html`
+      <${Empty}
+        title="No agent can be started">Programs such as <code>claude</code> and <code>codex</code> are found by themselves; others are configured as <code>agents</code>.<//>
+    `}
+    ${chosen && html`
+      <form onSubmit=${run}>
+        <div class="field"><label for="agent">Agent</label><select id="agent" value=${chosen.name} onChange=${(event) =>
+          setAgent(event.currentTarget.value)}>${usable.map(({ name }) =>
+            html`<option value=${name}>${plain(name, 60)}</option>`
+          )}</select></div>
+        ${!chosen.governed &&
+          html`
+            <p
+              class="note wait">Its own tools are not governed: rules, approvals and the audit hold for calls through the gateway.</p>
+          `}
+        <div class="field"><label for="prompt">Prompt</label><textarea id="prompt" rows="5" value=${prompt} onInput=${(
+          event,
+        ) => setPrompt(event.currentTarget.value)}></textarea></div>
+        <div class="actions"><button disabled=${isBusy || prompt.trim() === ""}>Ask it</button></div>
+      </form>
+    `}
   `;
 }
 

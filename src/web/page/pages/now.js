@@ -73,6 +73,11 @@ export default function Now() {
       <${Figure} name="Failed" value=${percent(calls.failed, calls.total)} note=${`${
         count(calls.failed)
       } calls`} tone=${calls.failed / calls.total > 0.1 ? "bad" : ""} />
+      <${Figure} name="Tokens kept out" value=${count(data.tokens_kept ?? 0)} note="of contexts, last 24 hours" />
+      ${data.ahead.made > 0 &&
+        html`<${Figure} name="Read ahead" value=${count(data.ahead.used)} note=${`of use, of ${
+          count(data.ahead.made)
+        }`} />`}
     </dl>
         <section aria-labelledby="hour">
       <h2 id="hour">Calls of the last hour</h2>

@@ -1,17 +1,22 @@
 import { ask } from "../api.js";
 import { Empty, html, plain, Problem, Status, to, useLoad } from "../ui.js";
+import { Answers, Replayed, Rules } from "./policy_rules.js";
+
+/** A longer list is opened by whoever wants to see it. */
+const MOST_OPEN = 20;
 
 /** What policy says about every tool, and what else holds. */
 export default function Policy() {
   const status = useLoad((signal) => ask("status", {}, signal));
   const tools = useLoad((signal) => ask("tools", {}, signal));
+  const policy = useLoad((signal) => ask("policy", {}, signal));
   const all = tools.data?.tools ?? [];
   const special = all.filter(({ policy }) => policy !== "allow");
   const acting = all.filter(({ effect }) => effect !== "read");
   const data = status.data;
   return html`
     <h1>Policy</h1><${Problem} error=${status.error ??
-      tools.error} onRetry=${() => (status.reload(), tools.reload())} />
+      tools.error ?? policy.error} onRetry=${() => (status.reload(), tools.reload(), policy.reload())} />
         ${data && html`
           <dl class="facts">
             <dt>Folder</dt>
@@ -31,6 +36,23 @@ export default function Policy() {
               ? "none are configured"
               : plain(data.secrets.names.map(({ name }) => name).join(", "), 600)}</dd>
           </dl>
+        `}
+        ${policy.data && html`
+          <section aria-labelledby="rules">
+            <h2 id="rules">Rules</h2>
+            <${Rules} data=${policy.data} />
+          </section>
+          <div class="columns">
+            <section aria-labelledby="replay">
+              <h2 id="replay">Replay</h2>
+              <p class="dim">Judges calls that were made by the rules that hold now. Nothing is called.</p>
+              <${Replayed} />
+            </section>
+            <section aria-labelledby="answers">
+              <h2 id="answers">Suggestions</h2>
+              <${Answers} />
+            </section>
+          </div>
         `}
         <section aria-labelledby="special"><h2 id="special">Tools that a rule speaks about</h2>
           ${tools.data && special.length === 0 && html`
@@ -67,11 +89,14 @@ export default function Policy() {
       <p
         class="dim">${acting.length} of ${all
           .length}. What a tool does is told by its server, by its name, or by <code>policy.effects</code>.</p>
-      <ul class="lines columns-list">${acting.slice(0, 200).map((tool) =>
-        html`<li key=${tool.id}><a href=${to("tools", tool.id)}>${
-          plain(tool.id, 80)
-        }</a> <span class="dim">${tool.effect}</span></li>`
-      )}</ul>
+      <details open=${acting.length <= MOST_OPEN}>
+        <summary>${acting.length === 1 ? "The tool" : `The ${acting.length} tools`}</summary>
+        <ul class="lines columns-list">${acting.slice(0, 200).map((tool) =>
+          html`<li key=${tool.id}><a href=${to("tools", tool.id)}>${
+            plain(tool.id, 80)
+          }</a> <span class="dim">${tool.effect}</span></li>`
+        )}</ul>
+      </details>
     </section>
   `;
 }

@@ -29,18 +29,27 @@ import { Undo } from "../undo.js";
 import { useDecision } from "../decide.js";
 import { Pending } from "../pending.js";
 
+const AGAIN_MS = 150;
+const MOST_TRIES = 20;
+
 /** One run, live: its graph, its timeline, its events, and what can be done about it. */
 export default function Run({ id, task }) {
   const [run, setRun] = useState();
   const [error, setError] = useState();
   const [view, setView] = useState("graph");
   const latest = useRef();
+  const heard = useRef({ id, seq: 0, tries: 0 });
   const [, tick] = useState(0);
   latest.current = run;
 
   async function load() {
     try {
       const found = await ask("run_page", { id });
+      if (heard.current.id !== id) return;
+      // Events that came while this was on its way are not in it, and perhaps the last of the run is one of them.
+      const isBehind = (found.notices.at(-1)?.seq ?? 0) < heard.current.seq;
+      heard.current.tries = isBehind ? heard.current.tries + 1 : 0;
+      if (isBehind && heard.current.tries <= MOST_TRIES) setTimeout(load, AGAIN_MS);
       latest.current = found;
       setRun(found);
       setError(undefined);
@@ -49,6 +58,7 @@ export default function Run({ id, task }) {
     }
   }
   useEffect(() => {
+    heard.current = { id, seq: 0, tries: 0 };
     let frame;
     const waiting = [];
     const unfollow = follow(id, () => latest.current?.notices.at(-1)?.seq ?? 0);
@@ -72,6 +82,7 @@ export default function Run({ id, task }) {
     const stop = listen(({ event, restarted }) => {
       if (restarted) return void load();
       if (event?.run !== id && event?.run !== latest.current?.id) return;
+      heard.current.seq = Math.max(heard.current.seq, event.seq);
       waiting.push(event);
       frame ??= requestAnimationFrame(take);
     });
