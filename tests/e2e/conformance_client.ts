@@ -37,7 +37,11 @@ const oauth = context.client_id
   ? { client_id: context.client_id, client_secret: context.client_secret, issuer: context.issuer }
   : { client_id: CLIENT_DOCUMENT };
 const server = scenario.startsWith("auth/") ? { url, oauth } : { url };
-await Deno.writeTextFile(`${dir}/config.yaml`, stringify({ servers: { suite: server } }), { mode: 0o600 });
+await Deno.writeTextFile(
+  `${dir}/config.yaml`,
+  stringify({ servers: { suite: server }, policy: { preset: "minimal" } }),
+  { mode: 0o600 },
+);
 
 let client = await connect();
 let isWell = true;
