@@ -119,7 +119,9 @@ Deno.test("an engine whose home is moved away and copied back leaves, and acknow
     await until("the engine leaves", () => !isAlive(before), 10_000);
     const stop = keepRunning(one, acknowledged);
     try {
-      await until("work goes on", () => acknowledged.length > 15);
+      await until("work goes on", () => acknowledged.length > 15).catch(async ({ message }) => {
+        throw new Error(`${message}\n${one.stderr()}\n${await home.log()}`);
+      });
     } finally {
       await stop();
     }
