@@ -23,6 +23,7 @@ const FAULTS = [
   "cut",
   "cut shortly",
   "outage",
+  "server crash",
 ] as const;
 type Fault = typeof FAULTS[number];
 
@@ -179,12 +180,18 @@ async function begin(client: RawClient, name: string, tasks: readonly unknown[])
 }
 
 /** Makes a fault happen; resolves when it is over. */
-async function suffer({ members, folder }: Scene, member: Member, fault: Fault): Promise<void> {
+async function suffer({ cluster, members, folder }: Scene, member: Member, fault: Fault): Promise<void> {
   const pid = (await member.home.enginePid())!;
   if (fault.startsWith("kill")) {
     if (fault === "kill engine and client") await member.client[Symbol.asyncDispose]();
     await endProcess(pid, "SIGKILL");
     if (fault === "kill engine and client") member.client = await connectClient(member.home, { cwd: folder });
+    return;
+  }
+  if (fault === "server crash") {
+    // PostgreSQL ends all connections when one of its processes is killed, and recovers from its log.
+    const [row] = await cluster.query<{ pid: number }>("select pg_backend_pid() as pid");
+    Deno.kill(row!.pid, "SIGKILL");
     return;
   }
   const isShort = fault.endsWith("shortly") || fault === "outage";
@@ -197,8 +204,10 @@ async function suffer({ members, folder }: Scene, member: Member, fault: Fault):
 }
 
 async function statusOf(cluster: Cluster, id: string): Promise<string> {
-  const [row] = await cluster.query<{ status: string }>(`select status from workflow_run where id = '${id}'`);
-  return row?.status ?? "unknown";
+  const rows = await cluster.query<{ status: string }>(`select status from workflow_run where id = '${id}'`)
+    // The server is recovering.
+    .catch(() => []);
+  return rows[0]?.status ?? "unknown";
 }
 
 async function eventsOf(cluster: Cluster, id: string): Promise<RunEvent[]> {
