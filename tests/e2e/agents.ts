@@ -25,12 +25,13 @@ const note = (what: string, value: unknown = true) => {
 };
 
 /** A home whose agent `claude` is the real program, in front of an API of ours. */
-async function homeFor(url: string, more: Record<string, unknown> = {}): Promise<TestHome> {
+async function homeFor(url: string, more: Record<string, unknown> = {}, own: Record<string, unknown> = {}) {
   const home = await createTestHome((dir) => ({
     servers: { kit: testServer("kit") },
     agents: {
       claude: {
         command: `${tools}/node_modules/.bin/claude`,
+        ...own,
         env: {
           HOME: `${dir}/user`,
           ANTHROPIC_BASE_URL: url,
@@ -166,6 +167,30 @@ async function resumed(): Promise<void> {
   note("after kill -9 of the engine the same session goes on, and is told what was done", sessions[0]);
 }
 
+/** Tools of the program's own: each is a question to the person, whose word holds. */
+async function ownTools(): Promise<void> {
+  const dir = await Deno.makeTempDir();
+  const touch = (name: string) => ({
+    name: "Bash",
+    input: { command: `touch ${dir}/${name}`, description: "makes a file" },
+  });
+  await using api = fakeApi([touch("allowed"), touch("refused")]);
+  await using home = await homeFor(api.url, {}, { own_tools: true });
+  await using client = await connectClient(home, { capabilities: { elicitation: {} } });
+  const running = run(client, [claude("a", "make files", { own_tools: true })]);
+  const questions = () => client.others.filter(({ method }) => method === "elicitation/create");
+  for (const [i, allow] of [true, false].entries()) {
+    await until(`question ${i + 1}`, () => questions().length > i);
+    assert.match((questions()[i]!.params as { message: string }).message, /Allow agent:claude\.Bash\?[^]*touch/);
+    await client.send({ id: questions()[i]!.id, result: { action: "accept", content: { allow } } });
+  }
+  const answer = await running;
+  assert.match(answer.tasks[0]!.note!, /not governed/);
+  assert.deepEqual((await Array.fromAsync(Deno.readDir(dir))).map(({ name }) => name), ["allowed"]);
+  await Deno.remove(dir, { recursive: true });
+  note("a tool of the program's own is an approval of the person");
+}
+
 /** The files in which the program keeps its sessions. */
 async function sessionFiles(home: TestHome): Promise<string[]> {
   const root = `${home.dir}/user/.claude/projects`;
@@ -207,5 +232,6 @@ await workflow();
 await approval();
 await budget();
 await resumed();
+await ownTools();
 if (values.api) await foreignApi(values.api);
 if (values.json) out(`${JSON.stringify(report)}\n`);
