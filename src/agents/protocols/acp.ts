@@ -83,6 +83,11 @@ async function sessionOf(agent: ClientContext, { job, sdk: { methods }, can }: O
   const place: NewSessionRequest = {
     cwd: job.folder,
     mcpServers: [{ name: OWN_SERVER, command, args: [...args], env: [] }],
+    // The adapter of Claude Code takes its tools and the user's settings away by these; others do not know them.
+    _meta: {
+      ...!job.hasOwnTools && { disableBuiltInTools: true },
+      claudeCode: { options: { settingSources: [], strictMcpConfig: true } },
+    },
   };
   const resumes = can.resume || can.load;
   if (job.session !== undefined) {
