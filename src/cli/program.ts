@@ -11,6 +11,7 @@ import { addAudit, addSeeing } from "./seeing/commands.ts";
 import { addPolicy } from "./policy/commands.ts";
 import { addSignIns } from "./sign_ins.ts";
 import { addService } from "./service/commands.ts";
+import { groupCommands } from "./screen/help_groups.ts";
 import { thisTerminal } from "./screen/terminal.ts";
 import { RUN_CODES, RUN_ID } from "./runs/help_texts.ts";
 import { addWorkflows } from "./runs/workflow_commands.ts";
@@ -50,6 +51,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = createProgram((result) => code = result);
   const tab = (await import("@bomb.sh/tab/commander")).default;
   const root = tab(program as never);
+  groupCommands(program);
   if (args[0] === "complete" && args[1] === "--") {
     const { fillCompletions } = await load<typeof import("./completion/fill.ts")>("./completion/fill.ts");
     await fillCompletions(root, args.slice(2));

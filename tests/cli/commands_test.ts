@@ -185,3 +185,21 @@ Deno.test("what policy denies can be neither called nor found; what it wants app
     /belongs to no call that is waiting/,
   );
 });
+
+Deno.test("--help shows every command under a heading of its own kind", async () => {
+  await using home = await createTestHome();
+  const { stdout } = await home.run(["--help"]);
+  const headings = [...stdout.matchAll(/^(\S.*):\n((?: {2}.*\n)+)/gm)].map(([, heading, lines]) => [heading, lines!]);
+  assert.deepEqual(headings.map(([heading]) => heading), [
+    "Options",
+    "Set up and look after",
+    "Servers",
+    "Tools",
+    "Workflows",
+    "What may happen, and what did",
+    "Engine and database",
+    "More",
+  ]);
+  const more = [...headings.at(-1)![1]!.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
+  assert.deepEqual(more, ["complete", "help"], "a new command belongs under a heading");
+});
