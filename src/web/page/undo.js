@@ -42,7 +42,7 @@ function Report({ report, isBusy, request, onClose }) {
     ${notes.map((note) => html`<p>${plain(note, 1_000)}</p>`)}
     ${
     state === "planned" && html`
-      <pre>${patch}</pre>
+      <pre tabindex="0" role="region" aria-label="Patch">${patch}</pre>
       <div
         class="actions"><button type="button" class="danger" disabled=${isBusy} onClick=${() =>
           request(false)}>Put them back</button></div>
