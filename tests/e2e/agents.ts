@@ -191,6 +191,32 @@ async function ownTools(): Promise<void> {
   note("a tool of the program's own is an approval of the person");
 }
 
+/** The same program behind its adapter for the Agent Client Protocol, where that can be installed. */
+async function overAcp(): Promise<void> {
+  const adapter = await installTools("claude-acp", ["@zed-industries/claude-code-acp@0.16.2"]).catch((error) => {
+    note("claude-code-acp skipped", error.message);
+  });
+  if (!adapter) return;
+  await using api = fakeApi([
+    call("kit:add", { a: 2, b: 3 }),
+    call("kit:append", { file: "/nowhere", line: "x" }),
+    { name: "Bash", input: { command: "echo hi" } },
+  ], '{"sum": 5}');
+  const command = `${adapter}/node_modules/.bin/claude-code-acp`;
+  await using home = await homeFor(api.url, { policy: { deny: ["kit:append"] } }, { command, protocol: "acp" });
+  await using client = await connectClient(home);
+  const schema = { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] };
+  const answer = await run(client, [claude("a", "add", { schema })]);
+  assert.deepEqual([answer.status, answer.results], ["completed", { a: { sum: 5 } }], JSON.stringify(answer));
+  const results = api.results().map((block) => JSON.stringify(block.content));
+  assert.match(results[0]!, /\b5\b/);
+  assert.match(results[1]!, /kit:append may not be called/);
+  const offered = api.requests.flatMap(({ tools = [] }) => tools.map(({ name }) => name));
+  note("claude-code-acp: tools besides ours", [...new Set(offered)].filter((name) => !name.startsWith(PREFIX)));
+  await nothingLeft(home);
+  note("claude-code-acp: its calls go through us, and nothing is left running");
+}
+
 /** The files in which the program keeps its sessions. */
 async function sessionFiles(home: TestHome): Promise<string[]> {
   const root = `${home.dir}/user/.claude/projects`;
@@ -233,5 +259,6 @@ await approval();
 await budget();
 await resumed();
 await ownTools();
+await overAcp();
 if (values.api) await foreignApi(values.api);
 if (values.json) out(`${JSON.stringify(report)}\n`);
