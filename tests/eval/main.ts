@@ -27,6 +27,7 @@ const NAMES = [
   "speculation",
   "binding",
   "suggest",
+  "episodes",
   "soak",
   "stale",
   "truth",

@@ -45,7 +45,8 @@ export async function nearEpisode(
       tools.length;
     const isMeant = tools.every((id) => reads(id) || (rank.get(id) ?? Infinity) < FIRST || words >= SAME_WORDS);
     const score = 0.5 * fits + 0.5 * Math.min(1, words * 1.4);
-    return isMeant && words > 0 && score >= ALIKE ? [{ episode, score }] : [];
+    const isFirst = tools.every((id) => rank.get(id) === 0);
+    return isMeant && (words > 0 || isFirst) && score >= ALIKE ? [{ episode, score }] : [];
   }).sort((a, b) => b.score - a.score);
   const [best] = scored;
   if (!best) return undefined;

@@ -74,6 +74,8 @@ export function rebind(
     }
     if (typeof value !== "string" && typeof value !== "number") return value;
     if (typeof value === "string" && value.includes("$OUTPUT[")) return value;
+    const part = partOf(earlier, String(value));
+    if (part) return anew(part.whole, at, parameter)?.text.split("/")[part.index];
     const was = saidAs(earlier, String(value));
     if (was) {
       const text = anew(was, at, parameter)?.text;
@@ -120,10 +122,11 @@ function likeness(was: Said, now: Said): number {
     ? -0.5
     : 0;
   const shape = shapeOf(was.text) === shapeOf(now.text) ? 1 : 0;
-  const before = was.before[0] !== undefined && was.before[0] === now.before[0] ? 2 : 0;
+  const before = was.before[0] !== undefined && was.before[0] === now.before[0] ? 2.5 : 0;
   const wide = was.before.some((word) => now.before.includes(word)) ? 1 : 0;
   const after = was.after !== undefined && was.after === now.after ? 1 : 0;
-  return sameText + kind + shape + before + wide + after - Math.abs(was.at - now.at) * 0.1;
+  const list = (was.list === undefined) === (now.list === undefined) ? 0 : -3;
+  return list + sameText + kind + shape + before + wide + after - Math.abs(was.at - now.at) * 0.1;
 }
 
 const isWords = (kind: string) => kind === "word" || kind === "name";
@@ -136,13 +139,13 @@ function shapeOf(text: string): string {
 /** The values of a request: literals, and words that are no words of the earlier request. */
 function saidIn(request: string, known: ReadonlySet<string>): Said[] {
   const literals = literalsIn(request);
-  const found: Said[] = literals.map((literal, at) => ({
-    ...around(request, literal.start, literal.end),
-    text: literal.text,
-    kind: literal.kind,
-    ...literal.list && { list: literal.list },
-    at,
-  }));
+  const found: Said[] = literals.flatMap((literal, at): Said[] => {
+    const { kind, list } = literal;
+    const near = { ...around(request, literal.start, literal.end), kind, at };
+    // The items of a list may be values of their own, as two dates are.
+    const items = list?.map((text) => ({ ...near, text })) ?? [];
+    return [...items, { ...near, text: literal.text, ...list && { list } }];
+  });
   let at = 0;
   for (const match of request.matchAll(WORD)) {
     const [start, end] = [match.index, match.index + match[0].length];
@@ -155,11 +158,19 @@ function saidIn(request: string, known: ReadonlySet<string>): Said[] {
   return found;
 }
 
+/** The `owner/name` that a value is a part of. */
+function partOf(request: string, value: string): { readonly whole: Said; readonly index: number } | undefined {
+  for (const whole of saidIn(request, new Set())) {
+    const index = whole.kind === "slashed" && whole.list === undefined ? whole.text.split("/").indexOf(value) : -1;
+    if (index >= 0) return { whole, index };
+  }
+}
+
 /** Where a value stands in a request by itself. */
 function saidAs(request: string, value: string): Said | undefined {
   if (value === "") return undefined;
-  const literal = saidIn(request, new Set()).find(({ text, list }) => text === value || list?.includes(value));
-  if (literal) return { ...literal, text: value };
+  const literal = saidIn(request, new Set()).find(({ text, list }) => text === value && list === undefined);
+  if (literal) return literal;
   const at = request.toLowerCase().indexOf(value.toLowerCase());
   if (at < 0 || isWithinWord(request, at, at + value.length)) return undefined;
   const isCapital = /^\p{Lu}/u.test(request.slice(at));
