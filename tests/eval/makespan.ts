@@ -1,6 +1,7 @@
 // How much longer than its critical path a workflow takes, at the client, through `serve`, the engine and a real server.
 import { connectClient, type RawClient, textOf } from "../fixtures/client.ts";
-import { AS_INSTALLED, createTestHome, testServer } from "../fixtures/gateway.ts";
+import { AS_INSTALLED, createTestHome, type TestHome, testServer } from "../fixtures/gateway.ts";
+import { createRepository } from "../fixtures/repository.ts";
 import { type Random, seeded } from "../model/random.ts";
 import { durabilityOf } from "./durability.ts";
 import type { Evaluation } from "./main.ts";
@@ -16,8 +17,10 @@ export const evaluation: Evaluation = {
     "warm-ms": { type: "string", default: "10000" },
     /** `power` or `process`, as in the configuration. */
     durability: { type: "string", default: "power" },
+    /** So many further runs record the files of a repository around each task that acts. */
+    snapshots: { type: "string", default: "0" },
   },
-  async run({ runs, seed, "warm-ms": warmMs, durability }) {
+  async run({ runs, seed, "warm-ms": warmMs, durability, snapshots }) {
     await using home = await createTestHome({
       servers: { worker: testServer("worker") },
       limits: LIFTED,
@@ -32,6 +35,9 @@ export const evaluation: Evaluation = {
     do await runOnce(client, drawn(warming, [5, 20])); while (performance.now() < warmUntil);
     const measured: Measured[] = [];
     for (let i = 0; i < Number(runs); i++) measured.push(await runOnce(client, drawn(random, [5, 200])));
+    const recorded = Number(snapshots) > 0
+      ? await runsOverFiles(home, drawnBy(seeded(Number(seed))), Number(snapshots))
+      : [];
     const ratios = measured.map(({ wall, path }) => wall / path);
     const overheads = measured.map(({ wall, path }) => wall - path);
     const { p50, p95 } = quantiles(ratios);
@@ -42,6 +48,7 @@ export const evaluation: Evaluation = {
       max: round(Math.max(...ratios)),
       // By the run's own clock: without the way to the engine and back.
       engine: shape(measured.map(({ engine, path }) => engine / path)),
+      ...recorded.length > 0 && { with_snapshots: shape(recorded.map(({ wall, path }) => wall / path)) },
       overhead_ms: shape(overheads),
       critical_path_ms: shape(measured.map(({ path }) => path)),
       // Where it goes: from the request to the first call, from the last of a task's parents to its own call, and from
@@ -64,14 +71,28 @@ interface Measured {
   readonly gaps: Readonly<Record<"read" | "effectful", readonly number[]>>;
 }
 
+const drawnBy = (random: Random) => () => drawn(random, [5, 200]);
+
 function drawn(random: Random, ms: readonly [number, number]): DagTask[] {
   return randomDag(random, { tasks: [5, 60], ms, kinds: ["read", "effectful"] });
 }
 
+const FILES = 1_000;
+
+/** The same runs over a repository whose files are recorded before and after each task that acts. */
+async function runsOverFiles(home: TestHome, draw: () => DagTask[], count: number): Promise<Measured[]> {
+  const names = Array.from({ length: FILES }, (_, n) => [`src/${n % 20}/file-${n}.ts`, `export const n = ${n};\n`]);
+  await using repository = await createRepository(Object.fromEntries(names));
+  await using client = await connectClient(home, { cwd: repository.dir });
+  const measured: Measured[] = [];
+  for (let i = 0; i < count; i++) measured.push(await runOnce(client, draw(), { snapshot: true }));
+  return measured;
+}
+
 let token = 0;
 
-async function runOnce(client: RawClient, tasks: readonly DagTask[]): Promise<Measured> {
-  const input = { tasks, options: { return: tasks.map(({ id }) => id) } };
+async function runOnce(client: RawClient, tasks: readonly DagTask[], more = {}): Promise<Measured> {
+  const input = { tasks, options: { return: tasks.map(({ id }) => id), ...more } };
   client.others.length = 0;
   const began = performance.now();
   const result = await client.call("run_workflow", input, { progressToken: ++token });
