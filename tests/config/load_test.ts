@@ -50,7 +50,7 @@ const USUAL_RULES = {
 Deno.test("without any file there are defaults, frozen through and through", async () => {
   await using place = await makePlace("");
   const { config, notes, project } = await loadConfig(place.home, place.project);
-  assert.deepEqual(config, { servers: {}, agents: joinAgents(), routes: [], ...DEFAULTS });
+  assert.deepEqual(config, { servers: {}, agents: joinAgents(), routes: [], checks: {}, supervisors: [], ...DEFAULTS });
   assert.deepEqual([notes, project], [[], undefined]);
   assertFrozen(config);
 });
