@@ -22,7 +22,7 @@ Deno.test("a wrong key is named with its line and the nearest one", () => {
   ]);
   assert.deepEqual(problemsOf("\nservres: {}\n"), ['line 2: servres is not a known key; did you mean "servers"?']);
   assert.deepEqual(problemsOf("engine:\n  idle_exit: 1s\n  zzzzzzzz: 1\n"), [
-    "line 3: engine.zzzzzzzz is not a known key; known here: idle_exit, server_idle_stop, auto_resume, log_level",
+    "line 3: engine.zzzzzzzz is not a known key; known here: idle_exit, server_idle_stop, auto_resume, log_level, lease, owner, share",
   ]);
 });
 

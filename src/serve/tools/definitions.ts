@@ -59,11 +59,11 @@ export const DEFINITIONS = {
       type: "object",
       properties: {
         tasks: { type: "array", items: { type: "object" } },
-        intent: { type: "string", description: "Alone: plans tasks; beside them: their purpose" },
+        intent: { type: "string", description: "Alone: plans them; else their purpose" },
         options: {
           type: "object",
           description:
-            "pause: never|layer|effects, pause_after|return: [ids], timeout_ms, concurrency, priority, infer, snapshot, check, rollback",
+            "pause: never|layer|effects, pause_after|return: [ids], timeout_ms, infer, snapshot, check, rollback",
         },
       },
     },
@@ -92,7 +92,7 @@ export const DEFINITIONS = {
   execute_code: {
     name: "execute_code",
     description:
-      'Run TypeScript that calls tools in loops and reduces data: `const r = await github.list_issues({…}); return r.length`. Calls return parsed values, throw on failure. Also tools["server:tool"](args). Sandboxed: no files or network.',
+      'Run TypeScript that calls tools in loops and reduces data: `const r = await github.list_issues({…}); return r.length`. Calls return parsed values, throw on failure. Also tools["server:tool"](args). No files or network.',
     inputSchema: {
       type: "object",
       properties: {
