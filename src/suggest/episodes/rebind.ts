@@ -47,10 +47,18 @@ export function rebind(
   const missing: Rebound["missing"][number][] = [];
   const explanation: string[] = [];
 
+  /** The same value behind the same word: words of the earlier request are no candidates by themselves. */
+  function sayingAgain(was: Said): Said | undefined {
+    if (!isWords(was.kind) || candidates.some(({ text }) => text === was.text)) return undefined;
+    const again = saidAs(now, was.text);
+    return again && again.before[0] === was.before[0] ? again : undefined;
+  }
+
   function anew(was: Said, at: number, parameter: string): Said | undefined {
     if (!found.has(was.text)) {
       const meant = bound(now, at, parameter);
-      const scored = candidates.filter((one) => !used.has(one))
+      const again = sayingAgain(was);
+      const scored = [...candidates, ...again ? [again] : []].filter((one) => !used.has(one))
         .map((one) => ({ one, score: likeness(was, one) + (String(meant) === one.text ? 3 : 0) }))
         .sort((a, b) => b.score - a.score);
       const [best, next] = scored;

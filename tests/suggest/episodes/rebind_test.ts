@@ -36,6 +36,10 @@ const PAIRS: readonly (readonly [string, string, JsonObject, JsonObject])[] = [
     to: "ann@example.com",
     subject: "Hi",
   }, { to: "bob@x.org", subject: "Meeting moved" }],
+  ["Change the status of the order W-1 with status paid", "Change the status of the order W-2 with status paid", {
+    order_id: "W-1",
+    status: "paid",
+  }, { order_id: "W-2", status: "paid" }],
   ["Show the commits of the branch main since 2024-01-01", "Commits on branch develop since 2025-03-04 please", {
     branch: "main",
     since: "2024-01-01",
