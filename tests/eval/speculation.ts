@@ -83,10 +83,12 @@ function stream(rows: readonly Row[], promptOf: (row: Row) => string) {
       });
       const value = valueOf({ content: [{ type: "text", text: output }] });
       const began = performance.now();
+      // As the product asks: before the call is learned from.
+      const isPromising = predictor.isPromising(id);
       predictor.learn(course, { tool: id, call, arguments: args, leaves: ok ? valuesOf(value) : [], reads });
       const size = Math.min(AHEAD.tokens, tokens(output.length));
       sizes.set(id, sizes.has(id) ? 0.8 * sizes.get(id)! + 0.2 * size : size);
-      for (const candidate of chosen(predictor.foresee(course))) {
+      for (const candidate of isPromising ? chosen(predictor.foresee(course)) : []) {
         if (!budget.allows(1)) break;
         made.push({ call: candidate.call, at: course.calls.length, end: budget.risk(1) });
         predictor.attach(course, candidate.call);

@@ -31,6 +31,8 @@ export interface Candidate {
 /** Foresees the reads of conversations, and learns from each of their calls. */
 export interface Predictor {
   begin(prompt: string): Course;
+  /** False for a tool after which nothing has been probable lately: to look for candidates would cost each call of it. */
+  isPromising(tool: string): boolean;
   /** The reads that may come next, after one more call where one is given; the most probable first. Learns nothing. */
   foresee(course: Course, next?: PastCall): Candidate[];
   /** The result of a read that was made ahead is known. */
@@ -53,6 +55,9 @@ const MOST_TEMPLATES = 24;
 const MOST_ANCHORS = 500;
 const BACK = 12;
 const LONGEST = 2_000;
+/** After a tool whose best candidates were less probable than this, none is looked for on the way of a call. */
+const PROMISING = 0.01;
+const FADING = 0.9;
 
 export function createPredictor(): Predictor {
   const rates = createRates();
@@ -60,6 +65,9 @@ export function createPredictor(): Predictor {
   const conversations = createConversations();
   /** By the tool that they start from; those that were seen last stand last. */
   const templates = new Map<string, Map<string, Template>>();
+
+  /** The best probability of a candidate after each tool, fading. */
+  const prospects = new Map<string, number>();
 
   function keep(template: Template): void {
     const own = templates.get(template.anchor) ?? new Map<string, Template>();
@@ -153,16 +161,31 @@ export function createPredictor(): Predictor {
   function expect(course: Course): void {
     const at = course.calls.length;
     const tools = new Set<string>();
+    let best = 0;
     for (const { sight: { tool, call }, places: { tool: ofTool, ...places }, signs } of seenIn(course)) {
+      best = Math.max(best, calibrated(tool, model.probability(signs)));
       course.pending.push({ tool, call, places, signs, at });
       if (!tools.has(tool)) course.tools.push({ tool, places: ofTool, at });
       tools.add(tool);
     }
+    const last = course.calls.at(-1)?.tool;
+    if (last !== undefined) prospect(last, best);
   }
+
+  function prospect(tool: string, best: number): void {
+    const before = prospects.get(tool) ?? 0;
+    prospects.delete(tool);
+    prospects.set(tool, Math.max(best, before * FADING));
+    if (prospects.size > MOST_ANCHORS) prospects.delete(prospects.keys().next().value!);
+  }
+
+  const isPromising = (tool: string) => (prospects.get(tool) ?? 1) >= PROMISING;
 
   return {
     begin: (prompt) => ({ prompt, calls: [], pending: [], known: new Set(), tools: [] }),
+    isPromising,
     foresee(course, next) {
+      if (next && !isPromising(next.tool)) return [];
       return seenIn(next ? withNext(course, next) : course).map((
         { sight: { tool, arguments: args, call }, signs },
       ) => ({

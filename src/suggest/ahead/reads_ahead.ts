@@ -256,6 +256,7 @@ export function createReadsAhead(
       open(scopeOf(session)).catch(() => {});
       return {
         ended(calls) {
+          if (!session.config.policy.speculate.enabled) return;
           const done = open(scopeOf(session)).then((scope) => learn(session, scope, calls))
             .catch((error) => log("warning", "learning_failed", { reason: messageOf(error) }))
             .finally(() => working.delete(done));
@@ -281,6 +282,7 @@ export function createReadsAhead(
       const live = lives.get(session);
       // An agent that makes several calls at once has decided already what it wants to read.
       if (!scope || !live || live.open > 0 || !session.config.policy.speculate.enabled) return made.result;
+      if (!scope.predictor.isPromising(made.tool)) return made.result;
       const bare = made.result.isError === true ? undefined : attachable(session, made.result);
       const step = bare && stepFor(session, { ...made, arguments: readAs(session, made) });
       if (!step) return made.result;

@@ -41,6 +41,15 @@ Deno.test("the items of a new list are foreseen, and not again once they are kno
   assert.ok(predictor.foresee(course).some(({ call }) => call === get("new-1").call), "what acted may have changed it");
 });
 
+Deno.test("a tool after which nothing was ever likely costs its calls no look for candidates", () => {
+  const predictor = taught();
+  assert.ok(predictor.isPromising("s:list") && predictor.isPromising("s:new"), "nothing is known of a new tool");
+  const course = predictor.begin("");
+  predictor.learn(course, step("s:echo", { text: "x" }, "x", false));
+  assert.ok(!predictor.isPromising("s:echo"));
+  assert.deepEqual(predictor.foresee(course, step("s:echo", { text: "y" }, "y", false)), []);
+});
+
 Deno.test("what was learned survives its being saved, and what was saved may be anything", () => {
   const next = createPredictor();
   for (const wrong of [null, 5, { weights: [], rates: [[1]], templates: [5, {}], conversations: [null] }]) {
