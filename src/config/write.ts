@@ -15,12 +15,13 @@ export interface Additions {
   readonly isShared?: boolean;
   readonly deny: readonly string[];
   readonly approve: readonly string[];
-  /** Tools that a client was allowed to call unasked, which become one rule. */
+  /** Tools that a client was allowed to call unasked, which become rules. */
   readonly allow?: readonly string[];
 }
 
-/** The name of the rule that holds what a client's settings allowed. */
+/** The name of rules that hold what a client's settings allowed. */
 const ALLOWED_BEFORE = "allowed in the client before";
+/** The most patterns of one rule. */
 const MOST_PATTERNS = 100;
 
 /**
@@ -33,12 +34,10 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
   const deny = additions.deny.filter((pattern) => !known.policy?.deny?.includes(pattern));
   const approve = additions.approve.filter((pattern) => !known.policy?.approve?.includes(pattern));
   const widened = widenedClients(additions, known.servers ?? {});
-  const rules = known.policy?.rules ?? [];
-  const at = rules.findIndex(({ name }) => name === ALLOWED_BEFORE);
-  const before = rules[at]?.match ?? [];
-  const allow = [...new Set([...before, ...additions.allow ?? []])].slice(0, MOST_PATTERNS);
-  const isMore = allow.length > before.length;
-  if (servers.length + deny.length + approve.length + widened.length === 0 && !isMore) return text;
+  const rules = (known.policy?.rules ?? []).filter(({ name }) => name.startsWith(ALLOWED_BEFORE));
+  const allowed = new Set(rules.flatMap(({ match }) => match));
+  const allow = [...new Set(additions.allow)].filter((pattern) => !allowed.has(pattern));
+  if (servers.length + deny.length + approve.length + widened.length + allow.length === 0) return text;
 
   const document = text.trim() === "" ? new Document({}) : parseDocument(text);
   if (!isMap(document.contents)) {
@@ -56,11 +55,13 @@ export function mergeConfig(text: string, additions: Additions, path: string): s
     if (patterns.length > 0 && !isSeq(document.getIn(at, true))) document.setIn(at, document.createNode([]));
     for (const pattern of new Set(patterns)) document.addIn(at, pattern);
   }
-  if (isMore) {
-    const rule = document.createNode({ name: ALLOWED_BEFORE, match: allow, then: "allow" });
-    if (!isSeq(document.getIn(["policy", "rules"], true))) document.setIn(["policy", "rules"], document.createNode([]));
-    if (at < 0) document.addIn(["policy", "rules"], rule);
-    else document.setIn(["policy", "rules", at, "match"], document.createNode(allow));
+  if (allow.length > 0 && !isSeq(document.getIn(["policy", "rules"], true))) {
+    document.setIn(["policy", "rules"], document.createNode([]));
+  }
+  for (let at = 0, count = rules.length; at < allow.length; at += MOST_PATTERNS, count++) {
+    const name = count === 0 ? ALLOWED_BEFORE : `${ALLOWED_BEFORE} (${count + 1})`;
+    const match = allow.slice(at, at + MOST_PATTERNS);
+    document.addIn(["policy", "rules"], document.createNode({ name, match, then: "allow" }));
   }
   const merged = document.toString({ lineWidth: 0, flowCollectionPadding: true });
   parseConfig(merged, path);

@@ -82,3 +82,17 @@ Deno.test("replaceFile() keeps mode and symbolic link; writeConfig() is private 
     await Deno.remove(dir, { recursive: true });
   }
 });
+
+Deno.test("mergeConfig() keeps every tool that was allowed, in rules of a hundred, each once", () => {
+  const allow = Array.from({ length: 150 }, (_, i) => `a:t${i}`);
+  const once = mergeConfig("", { ...NONE, servers: { a: { command: "a" } }, allow }, "c");
+  const twice = mergeConfig(once, { ...NONE, allow: ["a:t149", "a:more"] }, "c");
+  const rules = parseConfig(twice, "c").policy!.rules!;
+  assertEquals(rules.map(({ name }) => name), [
+    "allowed in the client before",
+    "allowed in the client before (2)",
+    "allowed in the client before (3)",
+  ]);
+  assertEquals(rules.flatMap(({ match }) => match), [...allow, "a:more"]);
+  assertEquals(mergeConfig(twice, { ...NONE, allow }, "c"), twice);
+});
