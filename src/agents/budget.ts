@@ -8,7 +8,7 @@ export interface Tokens {
   readonly cached?: number;
 }
 
-/** What the work of an agent took so far. */
+/** The turns, tokens and costs of an agent's work so far. */
 export interface Spent {
   readonly turns: number;
   readonly input: number;

@@ -191,7 +191,7 @@ export const fileSchema = z.strictObject({
       enabled: z.boolean().optional(),
       /** What is never called ahead, though it only reads. */
       deny: z.array(pattern).optional(),
-      /** What may be read ahead though its server is remote, foreign or open to the world. */
+      /** Tools that may be read ahead though their server is remote, foreign or open to the world. */
       allow: z.array(pattern).optional(),
       /** What a call costs, where it costs something. */
       costs: z.record(pattern, z.number().nonnegative()).optional(),

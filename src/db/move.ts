@@ -10,7 +10,7 @@ export interface MovedTable {
 
 /** Rows of one database that mean nothing in another: engines register themselves, folders with them. */
 const LEFT_OUT = ["config_metadata", "engine", "context"];
-/** What a database knows about itself. */
+/** The facts that a database keeps about itself. */
 const OWN_KEYS = "'schema_version', 'identity', 'replaces', 'probed', 'marked'";
 const ROWS_AT_ONCE = 500;
 /** The same text for the same value on both sides. */

@@ -25,7 +25,7 @@ export interface DatabaseMeans {
     readonly durability: "power" | "process";
     /** The person whose engine it is; the user of the system unless told. */
     readonly owner?: string | undefined;
-    /** Whether other people's engines see the runs that begin here. */
+    /** `team`: other people's engines see the runs that begin here. */
     readonly share?: "private" | "team" | undefined;
     /** The address of a server, as the configuration has it. */
     readonly database?: string | undefined;

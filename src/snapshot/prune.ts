@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createManifests } from "./manifest.ts";
 import { readRows } from "./record_file.ts";
 
-/** What is younger may belong to something that is under way. */
+/** A younger file may belong to work that is under way. */
 const YOUNG_MS = 3_600_000;
 
 interface PruneOptions {

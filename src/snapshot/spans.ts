@@ -19,7 +19,7 @@ export interface Span {
   readonly isUndone: boolean;
 }
 
-/** What is recorded of a run. */
+/** The record of a run's files. */
 export interface Spans {
   readonly root: string | undefined;
   readonly spans: readonly Span[];

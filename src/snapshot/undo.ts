@@ -45,7 +45,7 @@ interface Begun {
 }
 
 interface Files {
-  /** What is recorded of the run. */
+  /** The record of the run's files. */
   readonly record: string;
   /** The undo of it that was begun last. */
   readonly undo: string;

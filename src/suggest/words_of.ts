@@ -1,7 +1,7 @@
 import { terms } from "../model/mod.ts";
 import { literalsIn } from "./english/literals.ts";
 
-/** What a request is about, whatever it is about this time. */
+/** The words of a request without its values. */
 export function wordsOf(request: string): string[] {
   const plain = literalsIn(request).reduceRight(
     (text, { start, end }) => text.slice(0, start) + text.slice(end),

@@ -131,7 +131,7 @@ function createHearing({ hasOwnTools, agent }: AgentJob, { meter, onNews }: Agen
 
   return {
     broken,
-    /** What a session says again when it is loaded is no answer. */
+    /** The texts that a session repeats when it is loaded are no answer. */
     begin: () => void (isNew = true),
     text: () => text,
     update(update: SessionUpdate): void {

@@ -79,7 +79,7 @@ export function cache({ config, inMemory }: Pick<Session, "config" | "inMemory">
   };
 }
 
-/** How long the results of a tool are kept; of several patterns that fit, the longest counts. */
+/** The time for which the results of a tool are kept; of several patterns that fit, the longest counts. */
 function ageOf(cache: Readonly<Record<string, number>>, id: string): number | undefined {
   const fitting = Object.entries(cache).filter(([pattern]) => matchesPattern(pattern, id));
   return fitting.sort(([a], [b]) => b.length - a.length)[0]?.[1];

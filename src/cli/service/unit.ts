@@ -1,4 +1,4 @@
-/** What a service manager is told about the engine. */
+/** The definition of the engine for a service manager. */
 export interface ServiceOptions {
   /** The words that start the engine. */
   readonly program: readonly string[];

@@ -20,7 +20,7 @@ const agent = z.strictObject({
   /** `command`: reads its prompt from stdin and prints its answer. */
   protocol: z.enum(AGENT_PROTOCOLS).optional(),
   model: z.string().min(1).max(200).optional(),
-  /** Whether tasks may let the program use the tools that it brings. */
+  /** True if tasks may let the program use the tools that it brings. */
   own_tools: z.boolean().optional(),
   /** US dollars for a million tokens. */
   price: z.strictObject({ input: usd, output: usd, cached: usd.optional() }).optional(),

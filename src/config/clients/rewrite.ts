@@ -10,7 +10,7 @@ export interface FileEdit {
   readonly format: "json" | "toml";
   readonly remove: readonly Item[];
   readonly add: readonly Item[];
-  /** What Claude Code may do unasked from now on, and what no more. */
+  /** Rules to add to Claude Code's list of allowed tools, and rules to take out. */
   readonly allow?: readonly string[] | undefined;
   readonly disallow?: readonly string[] | undefined;
 }
@@ -76,7 +76,7 @@ export function newlyAllowed(settings: unknown, rules: readonly string[]): strin
   return rules.filter((rule) => !known.some((one) => typeof one === "string" && one.startsWith(rule)));
 }
 
-/** What a file of Claude Code's settings allows. */
+/** The list of allowed tools in Claude Code's settings. */
 function allowedIn(settings: unknown): readonly unknown[] {
   const permissions = isObject(settings) && isObject(settings.permissions) ? settings.permissions : {};
   return Array.isArray(permissions.allow) ? permissions.allow : [];

@@ -14,7 +14,7 @@ const otlp = z.strictObject({
   headers: z.record(z.string().regex(HEADER, "is no name of a header"), z.string().max(8_000)).optional(),
   /** The name that the data is sent under. */
   service: z.string().regex(/^[\w.-]{1,100}$/, "is 1 to 100 letters, digits, _ . or -").optional(),
-  /** How often metrics are sent. */
+  /** The time between two sendings of metrics. */
   every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
 });
 
@@ -23,7 +23,7 @@ const analytics = z.strictObject({
   /** `${NAME}` stands for a value of `secrets.env`. */
   postgres: z.string().max(2_000).regex(/^(?:postgres(?:ql)?:\/\/|\$\{)/, "must be like postgres://USER@HOST/NAME")
     .optional(),
-  /** How often. */
+  /** The time between two copies. */
   every: durationUpTo(LONGEST).refine((ms) => ms >= 100 && ms <= UNITS.d!, "is between 100 ms and a day").optional(),
 });
 
@@ -48,9 +48,9 @@ const channel = z.union([
 ], { error: "must be { command, args? } with an absolute path, or { url, headers? } with https" });
 
 const notify = z.strictObject({
-  /** Whether what waits for a person is told as a desktop notification. */
+  /** True if decisions that wait for a person are desktop notifications. */
   desktop: z.boolean().optional(),
-  /** Whether that is told on the desktop, too, which needs nobody: a tool that became slower, for example. */
+  /** True if news that needs nobody is a desktop notification, too: a tool that became slower, for example. */
   notes: z.boolean().optional(),
   channels: z.record(z.string().regex(/^[\w.-]{1,64}$/, "is 1 to 64 letters, digits, _ . or -"), channel).optional(),
 });
@@ -61,7 +61,7 @@ export const SEEING_FIELDS = {
   analytics: analytics.optional(),
   notify: notify.optional(),
   health: z.strictObject({
-    /** How often servers that run are asked for a sign of life; 0: never. */
+    /** The time between two pings of a running server; 0: none. */
     every: durationUpTo(LONGEST).optional(),
   }).optional(),
 } as const;

@@ -4,7 +4,7 @@ import { durationUpTo, UNITS } from "../duration.ts";
 /** The section `supervisors` of the user's own file. */
 export const supervisorsSchema = z.array(z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][\w-]{0,63}$/, "must be letters, digits, _ or -"),
-  /** What it looks at: each run, the runs of each folder, or the engine. */
+  /** The scope of its looks: each run, the runs of each folder, or the engine. */
   scope: z.enum(["run", "project", "system"]),
   every: durationUpTo(UNITS.d!).refine((ms) => ms >= 100, "must be at least 100ms").optional(),
   /** A condition in CEL over `run`, `project` or `system`. */

@@ -26,7 +26,7 @@ function isClosedWorld({ annotations }: Tool, isRemote: boolean): boolean {
   return isRemote ? annotations?.openWorldHint === false : annotations?.openWorldHint !== true;
 }
 
-/** Where the user says which servers are trusted, the others are foreign. */
+/** If the user names trusted servers, the others are foreign. */
 function isBelieved({ config: { policy: { trusted } } }: Session, server: string): boolean {
   return trusted.length === 0 || trusted.includes(server);
 }

@@ -77,9 +77,9 @@ const WITHIN_MS = 300;
 /** One in so many reads that could be made is not: whether it is called for shows how good predictions are. */
 const HELD_BACK = 10;
 const HOUR_MS = 3_600_000;
-/** What was learned is kept when nothing was learned for a while. */
+/** Lessons are kept when nothing was learned for a while. */
 const KEPT = { quietMs: 5_000, latestMs: 60_000 };
-/** How much the newest call counts for the usual time of its tool. */
+/** The weight of the newest call in the usual time of its tool. */
 const NEWEST = 0.3;
 /** The most tools whose usual time is kept. */
 const MOST_TIMES = 500;

@@ -66,7 +66,7 @@ function flowOf(value: Json, { leaves }: OpenChain): ChainValue | undefined {
   }
 }
 
-/** What is the same each time a chain comes back: its tools, and what flows between them. */
+/** The parts of a chain that are the same each time it comes back: its tools, and the values between them. */
 export function formOfChain(steps: readonly ChainStep[]): string {
   return canonicalJson(steps.map((step) => formOf(step, false)));
 }

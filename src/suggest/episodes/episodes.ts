@@ -9,7 +9,7 @@ import type { EpisodeTask } from "./rebind.ts";
 export interface Episode {
   readonly intent: string;
   readonly tasks: readonly EpisodeTask[];
-  /** How often it succeeded, and how often a suggestion made of it was rejected or replaced. */
+  /** The numbers of its successes, and of suggestions made of it that were rejected or replaced. */
   readonly good: number;
   readonly bad: number;
 }

@@ -118,7 +118,7 @@ export function rebind(
   return { tasks: made, missing, explanation };
 }
 
-/** How alike the places of two values are in their requests. */
+/** The likeness of the places of two values in their requests. */
 function likeness(was: Said, now: Said): number {
   const sameText = was.text.toLowerCase() === now.text.toLowerCase() ? 4 : 0;
   const [wasPlain, nowPlain] = [isWords(was.kind), isWords(now.kind)];
@@ -174,7 +174,7 @@ function partOf(request: string, value: string): { readonly whole: Said; readonl
   }
 }
 
-/** Where a value stands in a request by itself. */
+/** The place of a value that stands in a request by itself. */
 function saidAs(request: string, value: string): Said | undefined {
   if (value === "") return undefined;
   const literal = saidIn(request, new Set()).find(({ text, list }) => text === value && list === undefined);

@@ -11,7 +11,7 @@ export interface SupervisoryReport {
   /** The run, the folder, or `engine`. */
   readonly subject: string;
   readonly text: string;
-  /** What was done about it. */
+  /** The actions that were taken. */
   readonly done: readonly string[];
 }
 
